@@ -1,0 +1,208 @@
+"""Facts about AWS that the program reasons with, read from the data files beside this module.
+
+Nothing here asks AWS. Each row carries its source, the date it was read and how sure we are of it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from rapidfuzz import process
+
+__all__ = [
+    "Accelerator",
+    "FsxTier",
+    "InstanceType",
+    "Release",
+    "UnknownInstanceTypeError",
+    "chart",
+    "fsx_tier",
+    "image",
+    "instance_type",
+    "instance_types",
+    "releases",
+]
+
+DATA = Path(__file__).parent
+
+NEAREST = 3
+"""Names offered when one is not known: more than three is no longer a hint."""
+
+Architecture = Literal["x86_64", "arm64"]
+Confidence = Literal["high", "medium", "low"]
+Vendor = Literal["nvidia", "neuron"]
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """What computes on an instance: ``count`` devices of ``memory_mib`` each."""
+
+    name: str
+    vendor: Vendor
+    count: int
+    memory_mib: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceType:
+    """One EC2 instance type.
+
+    ``offered_in`` maps a region to the zone ids that sell the type; a region that is missing is not
+    known. ``network_gbps`` is 0 where it plays no part (types without an accelerator).
+    """
+
+    name: str
+    architecture: Architecture
+    vcpus: int
+    memory_gib: int
+    accelerator: Accelerator | None = None
+    network_gbps: int = 0
+    efa_interfaces: int
+    network_cards: int
+    interfaces_on_first_card: int
+    ipv4_per_interface: int
+    local_nvme_gb: int
+    placement_group: bool
+    offered_in: Mapping[str, tuple[str, ...]]
+    source: str
+    date: date
+    confidence: Confidence
+
+    @property
+    def efa_on_first_card(self) -> bool:
+        """Whether card 0 can carry EFA: not when the type has fewer EFA interfaces than cards."""
+        return self.efa_interfaces == self.network_cards
+
+    @property
+    def max_pods(self) -> int:
+        """Pods that get an address without prefix delegation, with EFA in use where there is EFA.
+
+        Only interfaces on card 0 carry pods, and an EFA-only interface there takes the place of
+        one. Formula of the EKS AMI: interfaces x (addresses - 1) + 2.
+        """
+        taken = 1 if self.efa_on_first_card and self.interfaces_on_first_card > 1 else 0
+        return (self.interfaces_on_first_card - taken) * (self.ipv4_per_interface - 1) + 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FsxTier:
+    """Sizes (GiB) and throughputs (MB/s per TiB) on sale for a deployment type of FSx."""
+
+    name: str
+    first_gib: int
+    step_gib: int
+    throughputs: tuple[int, ...]
+    efa_step_gib: Mapping[int, int]
+    source: str
+    date: date
+    confidence: Confidence
+
+    def sells(self, gib: int, *, efa_throughput: int | None = None) -> bool:
+        """Tell whether ``gib`` can be bought, in steps of EFA when a throughput is given for it."""
+        if efa_throughput is not None:
+            return gib > 0 and gib % self.efa_step_gib[efa_throughput] == 0
+        return gib == self.first_gib or (gib > 0 and gib % self.step_gib == 0)
+
+    def nearest(self, gib: int, *, efa_throughput: int | None = None) -> tuple[int, int]:
+        """Return the sizes on sale just below (or the smallest) and just above ``gib``."""
+        if efa_throughput is not None:
+            step = first = self.efa_step_gib[efa_throughput]
+        else:
+            step, first = self.step_gib, self.first_gib
+        below = max(gib // step * step, first)
+        above = first if gib < first else (gib // step + 1) * step
+        return below, max(above, below)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """The node image and add-on versions that were seen to work with a Kubernetes version."""
+
+    version: str
+    ami_release: str
+    addons: Mapping[str, str]
+    source: str
+    date: date
+    confidence: Confidence
+
+
+class UnknownInstanceTypeError(LookupError):
+    """No instance type of this name is in the catalog."""
+
+    def __init__(self, name: str, nearest: list[str]) -> None:
+        super().__init__(
+            f"{name!r} is not an instance type of the catalog; nearest: {', '.join(nearest)}"
+        )
+        self.name = name
+        self.nearest = nearest
+
+
+@cache
+def instance_types() -> Mapping[str, InstanceType]:
+    """Return every instance type of the catalog by its name."""
+    return {name: _instance_type(name, row) for name, row in _rows("instances.yaml").items()}
+
+
+def instance_type(name: str) -> InstanceType:
+    """Return the instance type called ``name``.
+
+    Raises
+    ------
+    UnknownInstanceTypeError
+        If there is none; it names the nearest.
+    """
+    known = instance_types()
+    if name not in known:
+        nearest = [match[0] for match in process.extract(name, list(known), limit=NEAREST)]
+        raise UnknownInstanceTypeError(name, nearest)
+    return known[name]
+
+
+@cache
+def fsx_tier(name: str) -> FsxTier:
+    """Return the sizes and throughputs on sale for the deployment type ``name``."""
+    row = _rows("fsx.yaml")[name]
+    facts: dict[str, Any] = {**row, "name": name, "throughputs": tuple(row["throughputs"])}
+    return FsxTier(**facts)
+
+
+@cache
+def releases() -> Mapping[str, Release]:
+    """Return the versions that go together, by Kubernetes version."""
+    rows = _rows("versions.yaml")["kubernetes"]
+    return {version: Release(version=version, **row) for version, row in rows.items()}
+
+
+@cache
+def chart(name: str) -> tuple[str, str]:
+    """Return where the chart ``name`` is, and its pinned version."""
+    row = _rows("versions.yaml")["charts"][name]
+    return row["chart"], row["version"]
+
+
+@cache
+def image(name: str, region: str) -> str:
+    """Return the pinned reference of an image that the program runs, as pulled in ``region``."""
+    reference: str = _rows("versions.yaml")["images"][name]["image"]
+    return reference.format(region=region)
+
+
+def _instance_type(name: str, row: Mapping[str, Any]) -> InstanceType:
+    accelerator = row.get("accelerator")
+    offered = {region: tuple(zones) for region, zones in row.get("offered_in", {}).items()}
+    facts: dict[str, Any] = {
+        **row,
+        "name": name,
+        "accelerator": Accelerator(**accelerator) if accelerator else None,
+        "offered_in": offered,
+    }
+    return InstanceType(**facts)
+
+
+def _rows(file: str) -> dict[str, dict[str, Any]]:
+    rows: dict[str, dict[str, Any]] = yaml.load((DATA / file).read_text(), yaml.CSafeLoader)
+    return rows

@@ -1,0 +1,239 @@
+"""From the text of a stack file to typed settings: :func:`parse` is the only door.
+
+A settings model holds plain values. Rules about one field are types, rules about several are
+methods marked with :func:`rule`; both are pure, and :func:`parse` reports all that they find.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from ipaddress import IPv4Network
+from types import UnionType
+from typing import Annotated, Any, Self, TypeVar, Union, get_args, get_origin
+
+import pulumi
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError, PydanticUndefined
+
+from components.catalog import UnknownInstanceTypeError, instance_type
+from components.problems import Problem, is_mapping, is_sequence, plain, report, show
+
+__all__ = [
+    "NEVER",
+    "REPLACES",
+    "AccountId",
+    "Cidr",
+    "Dns",
+    "Email",
+    "InstanceName",
+    "Problem",
+    "RoleArn",
+    "Section",
+    "SettingsError",
+    "ZoneId",
+    "parse",
+    "rule",
+]
+
+S = TypeVar("S", bound="Section")
+Rule = Callable[[Any], Iterator[Problem]]
+
+REPLACES = Field(json_schema_extra={"x-change": "replaces what is there"})
+"""Marks a setting whose change replaces resources; one without a mark changes in place."""
+
+NEVER = Field(json_schema_extra={"x-change": "never, once the stack is up"})
+"""Marks a setting whose change would make another site of the stack."""
+
+
+class SettingsError(pulumi.RunError):
+    """Settings cannot be used; the message lists every problem, and no traceback follows it."""
+
+    def __init__(self, source: str, problems: list[Problem]) -> None:
+        super().__init__(report(source, problems))
+        self.problems = problems
+
+
+def rule(*needs: str) -> Callable[[Rule], Rule]:
+    """Mark a method of a section as a rule over the fields it ``needs``.
+
+    The method yields a problem for each thing that is wrong. It also runs when other fields of its
+    section are unusable, so it must look at no field that it does not name.
+    """
+
+    def mark(check: Rule) -> Rule:
+        check.__dict__["needs"] = frozenset(needs)
+        return check
+
+    return mark
+
+
+class Section(BaseModel):
+    """Base of every settings model: no unknown key, no text for a number, no later change.
+
+    An unknown key is nearly always a misspelt one; to ignore it would run with a default that
+    nobody chose.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
+    )
+
+    @model_validator(mode="after")
+    def _keeps_its_rules(self) -> Self:
+        problems = _broken(self, set(type(self).model_fields))
+        if problems:
+            text = "; ".join(map(str, problems)).replace("{", "{{")
+            raise PydanticCustomError("settings", text, {"problems": problems})  # pyright: ignore[reportArgumentType] - the message is made of what the rules found
+        return self
+
+
+def parse(model: type[S], raw: object, source: str) -> S:
+    """Build ``model`` from ``raw``, or stop the program with every problem named.
+
+    Parameters
+    ----------
+    model
+        The settings model to build.
+    raw
+        What the file holds, as JSON or YAML gives it.
+    source
+        Where it comes from, for the message's first line.
+
+    Raises
+    ------
+    SettingsError
+        If anything is wrong. Rules are tried on all that can be used, so that one run tells most.
+    """
+    try:
+        return model.model_validate_json(json.dumps(raw, default=str))
+    except ValidationError as error:
+        found = plain(error, _keys(model))
+        if is_mapping(raw):
+            found += _salvage(model, raw)[1]
+        raise SettingsError(source, sorted(set(found))) from None
+
+
+def shaped(pattern: str, what: str, example: str) -> AfterValidator:
+    """Return a validator of texts that must look like ``pattern``."""
+    compiled = re.compile(pattern)
+
+    def check(value: str) -> str:
+        if compiled.fullmatch(value):
+            return value
+        text = f"is {show('', value)}, which is not {what}; write it like {example}"
+        raise PydanticCustomError("shape", text.replace("{", "{{"))  # pyright: ignore[reportArgumentType] - the message names what was seen
+
+    return AfterValidator(check)
+
+
+def _in_catalog(name: str) -> str:
+    try:
+        return instance_type(name).name
+    except UnknownInstanceTypeError as error:
+        text = (
+            f"is {show('', name)}, which the catalog does not know; nearest: "
+            f"{', '.join(error.nearest)} (or add it to components/catalog/instances.yaml)"
+        )
+        raise PydanticCustomError("shape", text.replace("{", "{{")) from None  # pyright: ignore[reportArgumentType] - the message names what was seen
+
+
+AccountId = Annotated[str, shaped(r"\d{12}", "an account number", "'111122223333', in quotes")]
+Cidr = IPv4Network
+Dns = Annotated[str, shaped(r"[a-z][a-z0-9-]{0,29}", "a name", "train-a (at most 30 characters)")]
+Email = Annotated[str, shaped(r"[^@\s]+@[^@\s]+\.[^@\s]+", "an address", "team@example.com")]
+InstanceName = Annotated[str, AfterValidator(_in_catalog)]
+RoleArn = Annotated[
+    str,
+    shaped(
+        r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+",
+        "the ARN of a role",
+        "arn:aws:iam::111122223333:role/platform",
+    ),
+]
+ZoneId = Annotated[
+    str,
+    shaped(
+        r"[a-z]+\d-az\d",
+        "the id of a zone (names differ between accounts)",
+        "use1-az4",
+    ),
+]
+
+
+def _broken(section: Section, usable: set[str]) -> list[Problem]:
+    """Run the rules of ``section`` whose fields are all ``usable``."""
+    problems: list[Problem] = []
+    for kind in type(section).__mro__:
+        for check in vars(kind).values():
+            needs: frozenset[str] | None = getattr(check, "needs", None)
+            if needs is not None and needs <= usable:
+                problems.extend(check(section))
+    return problems
+
+
+def _salvage(model: type[Section], raw: Mapping[str, Any]) -> tuple[Section | None, list[Problem]]:
+    """Try the rules of ``model`` and of the sections in it on the fields that are usable.
+
+    Returns the section if every field of it is usable, and the problems that rules found.
+    """
+    good: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for name, field in model.model_fields.items():
+        if name in raw:
+            value, found = _salvage_value(field, raw[name])
+            problems += [problem.under(name) for problem in found]
+        else:
+            value = field.get_default(call_default_factory=True)
+        if value is not PydanticUndefined:
+            good[name] = value
+    section = model.model_construct(**good)
+    problems += _broken(section, set(good))
+    return (section if good.keys() == model.model_fields.keys() else None), problems
+
+
+def _salvage_value(field: FieldInfo, raw: object) -> tuple[Any, list[Problem]]:
+    """Return the value of one field (undefined if unusable) and the problems inside it."""
+    inner = _section_in(field.annotation)
+    if inner and is_mapping(raw):
+        section, problems = _salvage(inner, raw)
+        return (PydanticUndefined if section is None else section), problems
+    if inner and is_sequence(raw) and all(is_mapping(item) for item in raw):
+        salvaged = [_salvage(inner, item) for item in raw]
+        problems = [p.under(str(n)) for n, (_, found) in enumerate(salvaged) for p in found]
+        sections = tuple(section for section, _ in salvaged)
+        return (PydanticUndefined if None in sections else sections), problems
+    adapter: TypeAdapter[Any] = TypeAdapter(
+        field.rebuild_annotation(), config=None if inner else ConfigDict(strict=True)
+    )
+    try:
+        return adapter.validate_json(json.dumps(raw, default=str)), []
+    except ValidationError:
+        return PydanticUndefined, []
+
+
+def _section_in(annotation: Any) -> type[Section] | None:  # noqa: ANN401 - annotations have no common type
+    """Return the section that a field holds: itself, optionally, or as a tuple of them."""
+    if isinstance(annotation, type) and get_origin(annotation) is None:
+        return annotation if issubclass(annotation, Section) else None
+    if get_origin(annotation) in {Union, UnionType, tuple, Annotated}:
+        return next(filter(None, map(_section_in, get_args(annotation))), None)
+    return None
+
+
+def _keys(model: type[Section], path: str = "") -> dict[str, tuple[str, ...]]:
+    """Return the keys of ``model`` and of all sections in it, by path without list positions."""
+    known = {path: tuple(model.model_fields)}
+    for name, field in model.model_fields.items():
+        inner = _section_in(field.annotation)
+        if inner:
+            known |= _keys(inner, f"{path}.{name}".lstrip("."))
+    return known

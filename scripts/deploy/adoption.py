@@ -1,0 +1,253 @@
+"""Find a resource whose creation had begun, from what the program asked for.
+
+Three ways: the resource carries a ``Name`` tag that no other resource of its kind in the
+stack has; or it has a name that the program chose; or it is found by what it connects. A
+kind that stands in no table is one whose creation may be repeated (a put, or a server-side
+apply), so nothing has to be found.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import boto3
+from botocore.exceptions import ClientError
+
+__all__ = ["Finder"]
+
+Inputs = Mapping[str, Any]
+Look = Callable[["Finder", Inputs], str | None]
+
+
+def tagged(call: str, listed: str, key: str) -> Look:
+    """Find an EC2 resource by its ``Name`` tag."""
+
+    def look(finder: "Finder", inputs: Inputs) -> str | None:
+        name = {**inputs.get("tagsAll", {}), **inputs.get("tags", {})}.get("Name")
+        if name is None:
+            return None
+        filters = [{"Name": "tag:Name", "Values": [name]}]
+        argument = "Filter" if call in {"describe_nat_gateways", "describe_flow_logs"} else "Filters"
+        found = finder.call("ec2", call, **{argument: filters})[listed]
+        alive = [entry for entry in found if entry.get("State") not in {"deleted", "deleting"}]
+        return str(alive[0][key]) if alive else None
+
+    return look
+
+
+def named(
+    service: str, call: str, arguments: Callable[[Inputs], dict[str, Any]], key: str
+) -> Look:
+    """Find a resource by asking for it; its id is `key`, formatted with the inputs."""
+
+    def look(finder: "Finder", inputs: Inputs) -> str | None:
+        try:
+            finder.call(service, call, **arguments(inputs))
+        except ClientError:
+            return None
+        return key.format(**inputs)
+
+    return look
+
+
+def rule(egress: bool) -> Look:  # noqa: FBT001 - the direction is the whole argument
+    """Find a security group rule by its group, direction, protocol, ports and peer."""
+
+    def look(finder: "Finder", inputs: Inputs) -> str | None:
+        group = inputs["securityGroupId"]
+        found = finder.call(
+            "ec2",
+            "describe_security_group_rules",
+            Filters=[{"Name": "group-id", "Values": [group]}],
+        )["SecurityGroupRules"]
+        for entry in found:
+            peer = entry.get("ReferencedGroupInfo", {}).get("GroupId")
+            same = (
+                entry["IsEgress"] == egress
+                and entry["IpProtocol"] == str(inputs["ipProtocol"])
+                and entry.get("CidrIpv4") == inputs.get("cidrIpv4")
+                and peer == inputs.get("referencedSecurityGroupId")
+                and entry.get("PrefixListId") == inputs.get("prefixListId")
+                and (inputs.get("fromPort") in {None, entry.get("FromPort")})
+            )
+            if same:
+                return str(entry["SecurityGroupRuleId"])
+        return None
+
+    return look
+
+
+def route(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a route by its table and destination; its id is made of both, as the provider does."""
+    table, target = inputs["routeTableId"], inputs.get("destinationCidrBlock")
+    found = finder.call("ec2", "describe_route_tables", RouteTableIds=[table])["RouteTables"]
+    routes = found[0]["Routes"] if found else []
+    present = any(entry.get("DestinationCidrBlock") == target for entry in routes)
+    return f"r-{table}_{target}" if present else None
+
+
+def association(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a route table association by its subnet."""
+    found = finder.call(
+        "ec2",
+        "describe_route_tables",
+        Filters=[{"Name": "association.subnet-id", "Values": [inputs["subnetId"]]}],
+    )["RouteTables"]
+    for table in found:
+        for entry in table["Associations"]:
+            if entry.get("SubnetId") == inputs["subnetId"]:
+                return str(entry["RouteTableAssociationId"])
+    return None
+
+
+def key(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a KMS key by its ``Name`` tag; keys waiting for deletion do not count."""
+    name = {**inputs.get("tagsAll", {}), **inputs.get("tags", {})}.get("Name")
+    for entry in finder.call("kms", "list_keys", Limit=1000)["Keys"]:
+        identity = entry["KeyId"]
+        tags = finder.call("kms", "list_resource_tags", KeyId=identity)["Tags"]
+        if {"TagKey": "Name", "TagValue": name} in tags:
+            state = finder.call("kms", "describe_key", KeyId=identity)["KeyMetadata"]["KeyState"]
+            if state == "Enabled":
+                return str(identity)
+    return None
+
+
+def file_system(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a file system by its ``Name`` tag."""
+    name = {**inputs.get("tagsAll", {}), **inputs.get("tags", {})}.get("Name")
+    for entry in finder.call("fsx", "describe_file_systems")["FileSystems"]:
+        if {"Key": "Name", "Value": name} in entry.get("Tags", []):
+            return str(entry["FileSystemId"])
+    return None
+
+
+def repository_association(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a data repository association by its file system and path."""
+    found = finder.call("fsx", "describe_data_repository_associations")["Associations"]
+    for entry in found:
+        if (entry["FileSystemId"], entry.get("FileSystemPath")) == (
+            inputs["fileSystemId"],
+            inputs.get("fileSystemPath"),
+        ):
+            return str(entry["AssociationId"])
+    return None
+
+
+def secret(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a secret by its name; its id is its ARN."""
+    try:
+        return str(finder.call("secretsmanager", "describe_secret", SecretId=inputs["name"])["ARN"])
+    except ClientError:
+        return None
+
+
+def workspace(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a metrics workspace by its alias."""
+    found = finder.call("amp", "list_workspaces", alias=inputs.get("alias"))["workspaces"]
+    return str(found[0]["workspaceId"]) if found else None
+
+
+def identity_association(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a pod identity association by its cluster, namespace and service account."""
+    found = finder.call(
+        "eks",
+        "list_pod_identity_associations",
+        clusterName=inputs["clusterName"],
+        namespace=inputs["namespace"],
+        serviceAccount=inputs["serviceAccount"],
+    )["associations"]
+    return str(found[0]["associationId"]) if found else None
+
+
+LOOKS: dict[str, Look] = {
+    "aws:ec2/vpc:Vpc": tagged("describe_vpcs", "Vpcs", "VpcId"),
+    "aws:ec2/subnet:Subnet": tagged("describe_subnets", "Subnets", "SubnetId"),
+    "aws:ec2/internetGateway:InternetGateway": tagged(
+        "describe_internet_gateways", "InternetGateways", "InternetGatewayId"
+    ),
+    "aws:ec2/eip:Eip": tagged("describe_addresses", "Addresses", "AllocationId"),
+    "aws:ec2/natGateway:NatGateway": tagged("describe_nat_gateways", "NatGateways", "NatGatewayId"),
+    "aws:ec2/routeTable:RouteTable": tagged("describe_route_tables", "RouteTables", "RouteTableId"),
+    "aws:ec2/vpcEndpoint:VpcEndpoint": tagged(
+        "describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId"
+    ),
+    "aws:ec2/flowLog:FlowLog": tagged("describe_flow_logs", "FlowLogs", "FlowLogId"),
+    "aws:ec2/securityGroup:SecurityGroup": tagged(
+        "describe_security_groups", "SecurityGroups", "GroupId"
+    ),
+    "aws:ec2/launchTemplate:LaunchTemplate": tagged(
+        "describe_launch_templates", "LaunchTemplates", "LaunchTemplateId"
+    ),
+    "aws:ec2/capacityReservation:CapacityReservation": tagged(
+        "describe_capacity_reservations", "CapacityReservations", "CapacityReservationId"
+    ),
+    "aws:ec2/route:Route": route,
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": association,
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": rule(egress=False),
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": rule(egress=True),
+    "aws:ec2/placementGroup:PlacementGroup": named(
+        "ec2", "describe_placement_groups", lambda i: {"GroupNames": [i["name"]]}, "{name}"
+    ),
+    "aws:iam/role:Role": named("iam", "get_role", lambda i: {"RoleName": i["name"]}, "{name}"),
+    "aws:s3/bucket:Bucket": named(
+        "s3", "head_bucket", lambda i: {"Bucket": i["bucket"]}, "{bucket}"
+    ),
+    "aws:ecr/repository:Repository": named(
+        "ecr", "describe_repositories", lambda i: {"repositoryNames": [i["name"]]}, "{name}"
+    ),
+    "aws:eks/cluster:Cluster": named(
+        "eks", "describe_cluster", lambda i: {"name": i["name"]}, "{name}"
+    ),
+    "aws:eks/nodeGroup:NodeGroup": named(
+        "eks",
+        "describe_nodegroup",
+        lambda i: {"clusterName": i["clusterName"], "nodegroupName": i["nodeGroupName"]},
+        "{clusterName}:{nodeGroupName}",
+    ),
+    "aws:eks/addon:Addon": named(
+        "eks",
+        "describe_addon",
+        lambda i: {"clusterName": i["clusterName"], "addonName": i["addonName"]},
+        "{clusterName}:{addonName}",
+    ),
+    "aws:eks/accessEntry:AccessEntry": named(
+        "eks",
+        "describe_access_entry",
+        lambda i: {"clusterName": i["clusterName"], "principalArn": i["principalArn"]},
+        "{clusterName}:{principalArn}",
+    ),
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": identity_association,
+    "aws:kms/key:Key": key,
+    "aws:fsx/lustreFileSystem:LustreFileSystem": file_system,
+    "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation": repository_association,
+    "aws:secretsmanager/secret:Secret": secret,
+    "aws:amp/workspace:Workspace": workspace,
+}
+
+
+class Finder:
+    """Looks for resources with the credentials of an engine's environment."""
+
+    def __init__(self, environment: Mapping[str, str], region: str) -> None:
+        """Take what the engine uses: its credentials, its endpoint override, its region."""
+        self._session = boto3.Session(
+            aws_access_key_id=environment.get("AWS_ACCESS_KEY_ID"),
+            aws_secret_access_key=environment.get("AWS_SECRET_ACCESS_KEY"),
+            aws_session_token=environment.get("AWS_SESSION_TOKEN"),
+            profile_name=environment.get("AWS_PROFILE"),
+            region_name=region,
+        )
+        self._endpoint = environment.get("AWS_ENDPOINT_URL")
+        self._clients: dict[str, Any] = {}
+
+    def __call__(self, kind: str, inputs: Inputs) -> str | None:
+        """Return the id of the resource of `kind` that `inputs` describe, or None."""
+        look = LOOKS.get(kind)
+        return look(self, inputs) if look else None
+
+    def call(self, service: str, operation: str, **arguments: Any) -> Any:  # noqa: ANN401 - botocore answers are untyped
+        """Call one AWS operation and return its answer."""
+        if service not in self._clients:
+            make: Any = self._session.client
+            self._clients[service] = make(service, endpoint_url=self._endpoint)
+        return getattr(self._clients[service], operation)(**arguments)

@@ -1,0 +1,78 @@
+"""One stack on the Pulumi engine: how the command is called, and what it left behind."""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scripts.errors import FailedError
+
+__all__ = ["ROOT", "Engine"]
+
+ROOT = Path(__file__).resolve().parents[2]
+POLICY_PACK = "policies"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The ``pulumi`` command for one stack of this project."""
+
+    pulumi: Path
+    stack: str
+    environment: Mapping[str, str]
+
+    def run(self, *arguments: str) -> int:
+        """Run ``pulumi`` on the user's terminal and return its exit code."""
+        return subprocess.run(  # noqa: S603 - the program is the one the toolchain located
+            self._command(arguments), cwd=ROOT, env=dict(self.environment), check=False
+        ).returncode
+
+    def read(self, *arguments: str) -> str:
+        """Run ``pulumi`` unseen and return its output.
+
+        Raises
+        ------
+        FailedError
+            If the command fails; the message holds what it wrote.
+        """
+        done = subprocess.run(  # noqa: S603 - the program is the one the toolchain located
+            self._command(arguments),
+            cwd=ROOT,
+            env=dict(self.environment),
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip()
+            raise FailedError(f"pulumi {' '.join(arguments)} failed: {said}")
+        return done.stdout
+
+    def up(self) -> int:
+        """Deploy under the policy pack."""
+        return self.run("up", "--yes", "--policy-pack", POLICY_PACK, "--suppress-permalink")
+
+    def preview(self) -> int:
+        """Show what `up` would change, judged by the policy pack."""
+        return self.run("preview", "--policy-pack", POLICY_PACK)
+
+    def destroy(self) -> int:
+        """Destroy everything in the stack."""
+        return self.run("destroy", "--yes", "--suppress-permalink")
+
+    def exists(self) -> bool:
+        """Tell whether the backend knows the stack."""
+        listed: list[dict[str, Any]] = json.loads(self.read("stack", "ls", "--json"))
+        return any(entry["name"].rsplit("/", 1)[-1] == self.stack for entry in listed)
+
+    def export(self) -> dict[str, Any]:
+        """Return the stack's deployment, secrets encrypted."""
+        state: dict[str, Any] = json.loads(self.read("stack", "export"))
+        return state
+
+    def _command(self, arguments: tuple[str, ...]) -> list[str]:
+        whole_backend = arguments[:2] == ("stack", "ls")
+        which = () if whole_backend else ("--stack", self.stack)
+        return [str(self.pulumi), *arguments, *which, "--non-interactive"]

@@ -1,0 +1,203 @@
+"""Turn values of a program into values of the AWS API, and back.
+
+A program spells ``securityGroupIds``, the API ``SecurityGroupIds`` or ``securityGroupIds``; what
+differs by more than case or a plural "s" stands in a row's ``names``. The shapes of botocore say
+what the API wants: one structure or a list of it, a map of tags or a list of pairs.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from scripts.local.plugins.aws.schema import Property, schema
+
+if TYPE_CHECKING:
+    from botocore.model import Shape as ApiShape
+
+    from scripts.local.plugins.shared.wire import Value
+
+Api: TypeAlias = Any
+"""A value as boto3 takes or gives it: its shape is only known at run time, from the service model."""
+
+Names: TypeAlias = Mapping[str, str]
+"""A property's dotted path to the API's name, where case alone does not lead there."""
+
+_PAIR: Final = 2
+_KEYS: Final = ("key", "tagkey")
+_VALUES: Final = ("value", "tagvalue")
+
+
+def fold(name: str) -> str:
+    """Spell a name so that only real differences remain."""
+    return name.replace("_", "").lower()
+
+
+def find(known: Iterable[str], wanted: str) -> str | None:
+    """The spelling among ``known`` that means ``wanted``: itself, its singular or its plural."""
+    folded = {fold(name): name for name in known}
+    key = fold(wanted)
+    for form in (key, f"{key}s", key[:-1] if key.endswith("s") else key):
+        if form in folded:
+            return folded[form]
+    return None
+
+
+def to_api(value: Value, shape: ApiShape, names: Names, path: str) -> Api:
+    """Spell ``value``, found at ``path`` of a program, as ``shape`` wants it."""
+    kind: str = shape.type_name
+    if kind == "structure":
+        return _to_structure(value, shape, names, path)
+    if kind == "list":
+        return _to_list(value, shape, names, path)
+    if kind == "map":
+        entries = value if isinstance(value, dict) else {}
+        member: ApiShape = _attribute(shape, "value")
+        return {key: to_api(item, member, names, path) for key, item in entries.items()}
+    return _to_scalar(value, kind)
+
+
+def _to_structure(value: Value, shape: ApiShape, names: Names, path: str) -> Api:
+    members: Mapping[str, ApiShape] = _attribute(shape, "members")
+    if isinstance(value, list):
+        return _to_structure(value[0], shape, names, path) if value else {}
+    if not isinstance(value, dict):
+        # EC2 wraps the new value of some attributes: {"Value": true}.
+        [(name, member)] = members.items()
+        return {name: to_api(value, member, names, path)}
+    made: dict[str, Api] = {}
+    for key, item in value.items():
+        inner = f"{path}.{key}"
+        name = find(members, names.get(inner, key))
+        if name is None:
+            raise KeyError(f"the API has no member for {inner}; it has {', '.join(members)}")
+        if item is not None:
+            made[name] = to_api(item, members[name], names, inner)
+    return made
+
+
+def _to_list(value: Value, shape: ApiShape, names: Names, path: str) -> Api:
+    member: ApiShape = _attribute(shape, "member")
+    pair = _pair(_attribute(member, "members", {}))
+    if isinstance(value, dict) and pair:
+        return [{pair[0]: key, pair[1]: str(item)} for key, item in value.items()]
+    items = value if isinstance(value, list) else [value]
+    return [to_api(item, member, names, path) for item in items]
+
+
+def _pair(members: Iterable[str]) -> tuple[str, str] | None:
+    """The two names of a structure that is one entry of a map, such as a tag."""
+    spelled = {fold(name): name for name in members}
+    keys = [spelled[key] for key in _KEYS if key in spelled]
+    values = [spelled[value] for value in _VALUES if value in spelled]
+    return (keys[0], values[0]) if keys and values and len(spelled) == _PAIR else None
+
+
+def _to_scalar(value: Value, kind: str) -> Api:
+    match kind:
+        case "boolean":
+            return value == "true" if isinstance(value, str) else bool(value)
+        case "integer" | "long":
+            return int(value) if isinstance(value, int | float | str) else value
+        case "float" | "double":
+            return float(value) if isinstance(value, int | float | str) else value
+        case "blob":
+            return str(value).encode()
+        case "string" if isinstance(value, bool):
+            return str(value).lower()
+        case "string" if isinstance(value, dict | list):
+            return json.dumps(value)
+        case "string":
+            return str(value)
+        case _:
+            return value
+
+
+def _attribute(shape: ApiShape, name: str, default: Api = None) -> Api:
+    """Read what only some kinds of shape have, and what botocore does not declare."""
+    return getattr(shape, name, default) if default is not None else getattr(shape, name)
+
+
+def from_api(value: Api, kind: str, names: Names, path: str) -> Value:
+    """Spell what the API answered as a program's property of type ``kind``."""
+    if value is None:
+        return None
+    if kind.startswith("[]"):
+        items = value if isinstance(value, list | tuple) else [value]
+        return [from_api(item, kind[2:], names, path) for item in items]
+    if kind.startswith("{}"):
+        return _from_map(value, kind[2:], names, path)
+    if isinstance(value, list | tuple) and kind not in {"any", "document"}:
+        return from_api(value[0], kind, names, path) if value else None
+    if kind.startswith("#"):
+        return read_members(value, schema().types[kind[1:]], names, path)
+    return _from_scalar(value, kind)
+
+
+def read_members(
+    answer: Mapping[str, Api], properties: Mapping[str, Property], names: Names, path: str
+) -> dict[str, Value]:
+    """Collect those of ``properties`` that the API's ``answer`` holds."""
+    found: dict[str, Value] = {}
+    for key, it in properties.items():
+        inner = f"{path}.{key}" if path else key
+        value = reach(answer, names.get(inner, key))
+        if value is not None:
+            found[key] = from_api(value, it.type, names, inner)
+    return found
+
+
+def reach(answer: Api, name: str) -> Api:
+    """Follow a dotted API name; None where it leads nowhere."""
+    for part in name.split("."):
+        if not isinstance(answer, Mapping):
+            return None
+        key = find(answer, part)
+        if key is None:
+            return None
+        answer = answer[key]
+    return answer
+
+
+def _from_map(value: Api, kind: str, names: Names, path: str) -> Value:
+    if isinstance(value, Mapping):
+        return {str(key): from_api(item, kind, names, path) for key, item in value.items()}
+    entries: dict[str, Value] = {}
+    for item in value:
+        pair = _pair(item)
+        if pair:
+            entries[item[pair[0]]] = from_api(item[pair[1]], kind, names, path)
+    return entries
+
+
+def _from_scalar(value: Api, kind: str) -> Value:
+    if isinstance(value, Mapping) and kind not in {"string", "document", "any"}:
+        return _from_scalar(next(iter(value.values()), None), kind)
+    match kind:
+        case "string" | "document":
+            return _text(value)
+        case "boolean":
+            return value == "true" if isinstance(value, str) else bool(value)
+        case "integer":
+            return int(value)
+        case "number":
+            return float(value)
+        case _:
+            return value
+
+
+def _text(value: Api) -> str:
+    match value:
+        case datetime.datetime():
+            return value.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        case bool():
+            return str(value).lower()
+        case bytes():
+            return base64.b64encode(value).decode()
+        case dict() | list():
+            return json.dumps(value)
+        case _:
+            return str(value)

@@ -1,0 +1,218 @@
+"""Node groups and their instances in the simulated account, through plain boto3."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import botocore.config
+import yaml
+
+from scripts.local.target.node_objects import Group, Instance
+
+__all__ = ["Cloud", "Cluster", "Place", "credentials", "places"]
+
+NODEGROUP_TAG = "eks:nodegroup-name"
+CLUSTER_TAG = "eks:cluster-name"
+GENERATION_TAG = "trainyard:generation"
+INDEX_TAG = "trainyard:index"
+
+LAUNCH_AT_ONCE = 100
+"""Instances of one RunInstances call: keeps the answer small."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a cluster may be: an account and a region."""
+
+    account: str
+    region: str
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The live EKS cluster."""
+
+    place: Place
+    name: str
+    born: str
+    """When it was created: a new cluster of the same name is another one."""
+
+
+def credentials(account: str) -> dict[str, str]:
+    """Give the simulator's credentials of an account, by their environment names."""
+    return {"AWS_ACCESS_KEY_ID": f"EMBEDDED{account}", "AWS_SECRET_ACCESS_KEY": "embedded"}
+
+
+def places(folder: Path) -> list[Place]:
+    """Give the accounts and regions that the stack files in ``folder`` name."""
+    found: dict[Place, None] = {}
+    for path in sorted(folder.glob("Pulumi.*.yaml")):
+        content: Json = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) or {}
+        site = (content.get("config") or {}).get("trainyard:site") or {}
+        if "account" in site and "region" in site:
+            found[Place(str(site["account"]), str(site["region"]))] = None
+    return list(found)
+
+
+class Cloud:
+    """The calls of EKS and EC2 in one place."""
+
+    def __init__(self, endpoint: str, place: Place) -> None:
+        self.place = place
+        keys = credentials(place.account)
+        session = boto3.Session(
+            aws_access_key_id=keys["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=keys["AWS_SECRET_ACCESS_KEY"],
+            region_name=place.region,
+        )
+        # Few retries: whoever loops over this tries again anyway.
+        config = botocore.config.Config(retries={"mode": "standard", "max_attempts": 2})
+
+        def client(service: str) -> Any:  # noqa: ANN401 - EKS has no type stubs here
+            return session.client(service, endpoint_url=endpoint, config=config)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType] - the overloads are per literal service
+
+        self._eks = client("eks")
+        self._ec2 = client("ec2")
+        self._zones: dict[str, tuple[str, str]] = {}
+
+    def cluster(self) -> Cluster | None:
+        """Give the live cluster of this place, if it is here."""
+        names = self._eks.list_clusters()["clusters"]
+        if not names:
+            return None
+        described = self._eks.describe_cluster(name=names[0])["cluster"]
+        return Cluster(self.place, names[0], str(described["createdAt"]))
+
+    def groups(self, cluster: str) -> Iterator[Group]:
+        """Give the node groups that have or shall have instances."""
+        for page in self._eks.get_paginator("list_nodegroups").paginate(clusterName=cluster):
+            for name in page["nodegroups"]:
+                answer = self._eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)
+                described = answer["nodegroup"]
+                if described["status"] != "DELETING":
+                    yield group(described, self.place.region, self._template(described))
+
+    def _template(self, described: Json) -> Json:
+        """Give the data of a node group's launch template; empty without one."""
+        template = described.get("launchTemplate")
+        if not template:
+            return {}
+        key = "LaunchTemplateId" if "id" in template else "LaunchTemplateName"
+        versions = self._ec2.describe_launch_template_versions(
+            **{key: template.get("id") or template["name"]},
+            Versions=[str(template.get("version", "$Default"))],
+        )["LaunchTemplateVersions"]
+        return versions[0]["LaunchTemplateData"]
+
+    def instances(self, cluster: str) -> dict[str, list[tuple[str, Instance]]]:
+        """Give the running instances with their generation, by node group."""
+        found: dict[str, list[tuple[str, Instance]]] = {}
+        pages = self._ec2.get_paginator("describe_instances").paginate(
+            Filters=[
+                {"Name": f"tag:{CLUSTER_TAG}", "Values": [cluster]},
+                {"Name": "instance-state-name", "Values": ["pending", "running"]},
+            ]
+        )
+        for page in pages:
+            for reservation in page["Reservations"]:
+                for described in reservation["Instances"]:
+                    tags = {tag["Key"]: tag["Value"] for tag in described["Tags"]}
+                    entry = tags[GENERATION_TAG], self._instance(described, int(tags[INDEX_TAG]))
+                    found.setdefault(tags[NODEGROUP_TAG], []).append(entry)
+        return found
+
+    def running(self) -> set[str]:
+        """Give the ids of all running instances; much smaller than their descriptions."""
+        pages = self._ec2.get_paginator("describe_instance_status").paginate()
+        return {
+            status["InstanceId"] for page in pages for status in page["InstanceStatuses"]
+        }
+
+    def launch(self, group: Group, indexes: Sequence[int]) -> list[Instance]:
+        """Run an instance for each index, spread over the group's subnets."""
+        launched: list[Instance] = []
+        for subnet_number, subnet in enumerate(group.subnets):
+            mine = [index for index in indexes if index % len(group.subnets) == subnet_number]
+            for start in range(0, len(mine), LAUNCH_AT_ONCE):
+                part = mine[start : start + LAUNCH_AT_ONCE]
+                launched += self._launch(group, subnet, part)
+        return sorted(launched, key=lambda instance: instance.index)
+
+    def _launch(self, group: Group, subnet: str, indexes: Sequence[int]) -> list[Instance]:
+        tags = {
+            CLUSTER_TAG: group.cluster,
+            NODEGROUP_TAG: group.name,
+            f"kubernetes.io/cluster/{group.cluster}": "owned",
+            GENERATION_TAG: group.generation,
+        }
+        answer = self._ec2.run_instances(
+            **({"ImageId": group.image} if group.image else {}),
+            InstanceType=group.instance_type,
+            SubnetId=subnet,
+            MinCount=len(indexes),
+            MaxCount=len(indexes),
+            TagSpecifications=[{"ResourceType": "instance", "Tags": _tags(tags)}],
+        )
+        launched: list[Instance] = []
+        for described, index in zip(answer["Instances"], indexes, strict=True):
+            self._ec2.create_tags(
+                Resources=[described["InstanceId"]], Tags=_tags({INDEX_TAG: str(index)})
+            )
+            launched.append(self._instance(described, index))
+        return launched
+
+    def terminate(self, ids: Iterable[str]) -> None:
+        """End instances, also those that are gone already."""
+        gone = list(ids)
+        for start in range(0, len(gone), LAUNCH_AT_ONCE):
+            self._ec2.terminate_instances(InstanceIds=gone[start : start + LAUNCH_AT_ONCE])
+
+    def _instance(self, described: Json, index: int) -> Instance:
+        zone, zone_id = self._zone(described["SubnetId"])
+        return Instance(
+            id=described["InstanceId"],
+            address=described["PrivateIpAddress"],
+            dns_name=described["PrivateDnsName"],
+            zone=zone,
+            zone_id=zone_id,
+            index=index,
+        )
+
+    def _zone(self, subnet: str) -> tuple[str, str]:
+        if subnet not in self._zones:
+            [described] = self._ec2.describe_subnets(SubnetIds=[subnet])["Subnets"]
+            self._zones[subnet] = described["AvailabilityZone"], described["AvailabilityZoneId"]
+        return self._zones[subnet]
+
+
+def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in tags.items()]
+
+
+def group(described: Json, region: str, template: Json) -> Group:
+    """Read a node group from EKS's description and its launch template's data."""
+    types = described.get("instanceTypes") or []
+    launch = described.get("launchTemplate")
+    return Group(
+        name=described["nodegroupName"],
+        arn=described["nodegroupArn"],
+        cluster=described["clusterName"],
+        region=region,
+        instance_type=template.get("InstanceType") or types[0],
+        desired=int(described["scalingConfig"]["desiredSize"]),
+        subnets=tuple(described["subnets"]),
+        labels=described.get("labels") or {},
+        taints=tuple(
+            (taint["key"], taint.get("value", ""), taint["effect"])
+            for taint in described.get("taints") or []
+        ),
+        capacity=described.get("capacityType", "ON_DEMAND"),
+        kubernetes=str(described.get("version", "")),
+        image_release=str(described.get("releaseVersion", "")),
+        template=(str(launch["id"]), str(launch.get("version", "1"))) if launch else None,
+        image=template.get("ImageId"),
+    )

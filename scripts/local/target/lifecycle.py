@@ -1,0 +1,249 @@
+"""Bring the target up, see how it is, take it down."""
+
+import contextlib
+import datetime
+import fcntl
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import psutil
+import yaml
+from lightkube import Client, KubeConfig
+
+from scripts.errors import FailedError, UsageError
+from scripts.local.home import Home
+from scripts.local.target import process
+from scripts.local.target.etcd import Etcd, save_baseline
+from scripts.local.target.files import write_private
+from scripts.local.target.health import Health
+from scripts.local.target.kubeconfig import client_kubeconfig, webhook_kubeconfig
+from scripts.local.target.kueue import apply_objects, controller_configuration, objects
+from scripts.local.target.parts import Part, Tools, part_environment, parts
+from scripts.local.target.pki import Pki, ensure_pki
+from scripts.local.target.ports import PortInUseError, is_free, load_ports
+from scripts.local.target.stages import kwok_configuration
+
+__all__ = ["Target", "down", "exclusive", "prepare", "up"]
+
+START_SECONDS = 90.0
+"""How long a part may take to be well: ten times what it takes on two busy cores."""
+
+POLL_SECONDS = 0.1
+LOG_LINES = 12
+"""How much of a log is shown when a part did not start."""
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A prepared home: its parts, and the way in."""
+
+    home: Home
+    tools: Tools
+    ports: Mapping[str, int]
+    pki: Pki
+    parts: tuple[Part, ...]
+
+    @property
+    def api(self) -> str:
+        """The address of the API server."""
+        return f"https://127.0.0.1:{self.ports['kube-apiserver']}"
+
+    @property
+    def aws(self) -> str:
+        """The address of the AWS simulator."""
+        return f"http://127.0.0.1:{self.ports['simulator']}"
+
+    def client(self) -> Client:
+        """Log in to the API server as the target's administrator."""
+        config = KubeConfig.from_file(self.home.kubeconfig)
+        return Client(config=config, timeout=httpx.Timeout(30))
+
+    def etcd(self) -> Etcd:
+        """Reach the store behind the API server."""
+        return Etcd(f"https://127.0.0.1:{self.ports['etcd']}", self.pki)
+
+
+@contextlib.contextmanager
+def exclusive(home: Home) -> Iterator[None]:
+    """Hold the home's lock, so that one ``up`` or ``down`` works at a time.
+
+    Raises
+    ------
+    UsageError
+        If another one holds it.
+    """
+    home.make()
+    with home.lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                f"another `yard local up` or `down` is working on {home.root};"
+                " wait until it has ended"
+            ) from None
+        yield
+
+
+def prepare(home: Home, tools: Tools) -> Target:
+    """Make ports, certificates and configuration files; what is good already stays as it is."""
+    home.make()
+    ports = load_ports(home.ports)
+    pki = ensure_pki(home.pki, datetime.datetime.now(datetime.UTC))
+    target = Target(home, tools, ports, pki, parts(home, tools, ports, pki))
+    for name in ("controller-manager", "scheduler", "kwok", "kueue"):
+        _write(home.config / f"{name}.kubeconfig", client_kubeconfig(target.api, pki, name))
+    _write(home.kubeconfig, client_kubeconfig(target.api, pki, "admin"))
+    review = webhook_kubeconfig(f"{target.aws}/trainyard/token-review")
+    _write(home.config / "token-review.yaml", review)
+    _write(home.config / "kwok.yaml", kwok_configuration(tools.kwok_module))
+    certificates = home.config / "kueue-certificates"
+    certificates.mkdir(mode=0o700, exist_ok=True)
+    _write(certificates / "tls.crt", pki.certificate("server").read_bytes())
+    _write(certificates / "tls.key", pki.key("server").read_bytes())
+    configuration = controller_configuration(ports, certificates)
+    _write(home.config / "kueue.yaml", yaml.safe_dump(configuration, sort_keys=False).encode())
+    return target
+
+
+def _write(path: Path, content: bytes) -> None:
+    if not path.exists() or path.read_bytes() != content:
+        write_private(path, content)
+
+
+@dataclass
+class _Start:
+    """The course of one ``up``."""
+
+    target: Target
+    report: Report
+    well: set[str] = field(default_factory=set[str])
+    started: dict[str, float] = field(default_factory=dict[str, float])
+
+    def run(self) -> None:
+        """Start each part as soon as those it needs are well, until all are."""
+        waiting = list(self.target.parts)
+        while not self.well.issuperset(part.name for part in self.target.parts):
+            for part in [part for part in waiting if set(part.needs) <= self.well]:
+                waiting.remove(part)
+                self._begin(part)
+            for part in self.target.parts:
+                if part.name in self.started and part.name not in self.well:
+                    self._look(part)
+            if "kube-apiserver" in self.well and "kueue-objects" not in self.well:
+                self._install_kueue()
+            time.sleep(POLL_SECONDS)
+
+    def _begin(self, part: Part) -> None:
+        home = self.target.home
+        record = process.find(home, part.name)
+        self.started[part.name] = time.monotonic()
+        if record and record.fingerprint == part.fingerprint():
+            return
+        if record:
+            self.report(f"{part.name}: its settings changed, starting it anew")
+            process.stop(home, part.name)
+        elif part.port and not is_free(part.port):
+            raise PortInUseError(part.name, part.port)
+        self.report(f"{part.name}: starting {part.version} ({part.about})")
+        process.start(
+            home,
+            part.name,
+            part.argv,
+            environ=part_environment(),
+            fingerprint=part.fingerprint(),
+            version=part.version,
+        )
+
+    def _look(self, part: Part) -> None:
+        """Take note of a part that is well; give up on one that ended or takes too long."""
+        health = part.probe()
+        waited = time.monotonic() - self.started[part.name]
+        if health.verdict == "pass":
+            self.well.add(part.name)
+            self.report(f"{part.name}: well after {waited:.1f} s")
+            return
+        if process.find(self.target.home, part.name) is None:
+            raise _did_not_start(self.target.home, part, "it ended")
+        if waited > START_SECONDS:
+            seen = f"after {START_SECONDS:g} s {health.detail}"
+            raise _did_not_start(self.target.home, part, seen)
+
+    def _install_kueue(self) -> None:
+        target = self.target
+        webhook = f"https://127.0.0.1:{target.ports['kueue-webhook']}"
+        items = objects(target.tools.kueue_module, webhook, target.pki.ca.read_bytes())
+        done = target.home.state / "kueue-objects"
+        if apply_objects(target.client(), items, done):
+            self.report("kueue: applied its CRDs, roles and webhooks")
+        self.well.add("kueue-objects")
+
+
+def _did_not_start(home: Home, part: Part, seen: str) -> FailedError:
+    log = home.logs / f"{part.name}.log"
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]
+    told = "\n".join(f"  {line}" for line in lines)
+    return FailedError(
+        f"{part.name} did not start: {seen}; the end of its log ({log}):\n{told}\n"
+        "the other parts are left as they are: see `yard local status`, mend, and run"
+        " `yard local up` again"
+    )
+
+
+def up(home: Home, tools: Tools, report: Report) -> Target:
+    """Start what does not run, and wait until every part is well.
+
+    Raises
+    ------
+    UsageError
+        If another ``up`` or ``down`` is working, or a port of the target is in use.
+    FailedError
+        If a part did not start.
+    """
+    with exclusive(home):
+        target = prepare(home, tools)
+        _Start(target, report).run()
+        baseline = home.state / "baseline.json"
+        if not baseline.exists():
+            save_baseline(target.etcd(), baseline)
+    return target
+
+
+def down(home: Home, names: Sequence[str], report: Report, *, wipe: bool) -> None:
+    """End all parts, the last started first; with ``wipe`` give up the state as well.
+
+    Raises
+    ------
+    UsageError
+        If another ``up`` or ``down`` is working.
+    """
+    with exclusive(home):
+        for name in reversed(names):
+            if process.stop(home, name):
+                report(f"{name}: ended")
+        if wipe:
+            for path in (home.state, home.pki, home.config, home.logs, home.pids, home.backend.parent):
+                shutil.rmtree(path)
+            for path in (home.ports, home.kubeconfig, home.faults):
+                path.unlink(missing_ok=True)
+            report(f"wiped {home.root}")
+
+
+def health(home: Home, part: Part) -> Health:
+    """Judge one part: does its process run, and is it well?"""
+    if process.find(home, part.name) is None:
+        return Health("fail", "does not run")
+    return part.probe()
+
+
+def uptime(home: Home, name: str, now: float) -> float | None:
+    """Give for how many seconds a part has been running, or None."""
+    record = process.find(home, name)
+    if record is None:
+        return None
+    return now - psutil.Process(record.pid).create_time()

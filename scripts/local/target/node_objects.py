@@ -1,0 +1,195 @@
+"""The Node that a real kubelet on an instance of a node group would register."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scripts.local.target.faults import INDEX_ANNOTATION
+from scripts.local.target.hardware import Hardware
+
+__all__ = [
+    "DEAD",
+    "LIFE_LABEL",
+    "MANAGED_SELECTOR",
+    "RUNNING",
+    "Group",
+    "Instance",
+    "node_object",
+    "ready_unknown",
+    "taint_objects",
+]
+
+LIFE_LABEL = "trainyard.dev/stand-in"
+RUNNING = "running"
+DEAD = "dead"
+MANAGED_SELECTOR = f"{LIFE_LABEL}={RUNNING}"
+"""What kwok plays. A dead node has another value, and stops."""
+
+EFFECTS = {
+    "NO_SCHEDULE": "NoSchedule",
+    "NO_EXECUTE": "NoExecute",
+    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
+}
+
+BLOCK_SIZES = {3: 16, 2: 64, 1: 512}
+"""Nodes of one node group under one switch, by layer (1 is the top, 3 the closest). AWS does not
+publish such numbers; these make several blocks on each layer of a thousand nodes."""
+
+EPHEMERAL_GIB = 200
+"""Root volume of a node without local NVMe; the gate and the queues do not look at it."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A node group, as EKS and its launch template describe it."""
+
+    name: str
+    arn: str
+    cluster: str
+    region: str
+    instance_type: str
+    desired: int
+    subnets: tuple[str, ...]
+    labels: Mapping[str, str]
+    taints: tuple[tuple[str, str, str], ...]
+    """Key, value, effect in EKS's spelling."""
+
+    capacity: str
+    """ON_DEMAND, SPOT or CAPACITY_BLOCK."""
+
+    kubernetes: str
+    image_release: str
+    template: tuple[str, str] | None
+    """Id and version of the launch template."""
+
+    image: str | None = None
+
+    @property
+    def generation(self) -> str:
+        """A digest of what makes EKS replace the instances when it changes."""
+        parts = (self.arn, self.template, self.image_release, self.instance_type)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A running EC2 instance of a node group."""
+
+    id: str
+    address: str
+    dns_name: str
+    zone: str
+    zone_id: str
+    index: int
+
+
+def node_object(group: Group, instance: Instance, hardware: Hardware, *, life: str) -> dict[str, Any]:
+    """Give the Node; ``life`` is ``running`` or ``dead``."""
+    labels = _labels(group, instance, hardware)
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": instance.dns_name,
+            # The group's own labels win, as they are given to the kubelet.
+            "labels": labels | dict(group.labels) | {LIFE_LABEL: life},
+            "annotations": {INDEX_ANNOTATION: str(instance.index)},
+        },
+        "spec": {
+            "providerID": f"aws:///{instance.zone}/{instance.id}",
+            "taints": taint_objects(group),
+        },
+        "status": _status(group, instance, hardware),
+    }
+
+
+def taint_objects(group: Group) -> list[dict[str, str]]:
+    """Give the taints of a node group in Kubernetes' spelling."""
+    return [
+        {"key": key, "value": value, "effect": EFFECTS[effect]}
+        for key, value, effect in group.taints
+    ]
+
+
+def _labels(group: Group, instance: Instance, hardware: Hardware) -> dict[str, str]:
+    labels = {
+        "kubernetes.io/arch": hardware.architecture,
+        "kubernetes.io/hostname": instance.dns_name,
+        "kubernetes.io/os": "linux",
+        "node.kubernetes.io/instance-type": group.instance_type,
+        "topology.kubernetes.io/region": group.region,
+        "topology.kubernetes.io/zone": instance.zone,
+        "topology.k8s.aws/zone-id": instance.zone_id,
+        "eks.amazonaws.com/nodegroup": group.name,
+        "eks.amazonaws.com/capacityType": group.capacity,
+    }
+    if group.image:
+        labels["eks.amazonaws.com/nodegroup-image"] = group.image
+    if group.template:
+        labels["eks.amazonaws.com/sourceLaunchTemplateId"] = group.template[0]
+        labels["eks.amazonaws.com/sourceLaunchTemplateVersion"] = group.template[1]
+    if hardware.accelerators:
+        labels |= {
+            f"topology.k8s.aws/network-node-layer-{layer}": _switch(group, instance, layer)
+            for layer in sorted(BLOCK_SIZES)
+        }
+    return labels
+
+
+def _switch(group: Group, instance: Instance, layer: int) -> str:
+    """Name the switch above a node on one layer, in EC2's form; the same at each run."""
+    block = instance.index // BLOCK_SIZES[layer]
+    place = f"{group.cluster}/{group.name}/{instance.zone_id}/{layer}/{block}"
+    return "nn-" + hashlib.sha256(place.encode()).hexdigest()[:17]
+
+
+def _status(group: Group, instance: Instance, hardware: Hardware) -> dict[str, Any]:
+    capacity = {
+        "cpu": str(hardware.vcpus),
+        "memory": f"{hardware.memory_mib}Mi",
+        "pods": str(hardware.max_pods),
+        "ephemeral-storage": f"{hardware.local_nvme_gib or EPHEMERAL_GIB}Gi",
+        "hugepages-2Mi": f"{hardware.hugepages_mib}Mi",
+        **hardware.devices,
+    }
+    allocatable = capacity | {
+        "cpu": f"{hardware.vcpus * 1000 - hardware.reserved_millicpus}m",
+        "memory": f"{hardware.memory_mib - hardware.reserved_mib - hardware.hugepages_mib}Mi",
+    }
+    return {
+        "capacity": capacity,
+        "allocatable": allocatable,
+        "addresses": [
+            {"type": "InternalIP", "address": instance.address},
+            {"type": "InternalDNS", "address": instance.dns_name},
+            {"type": "Hostname", "address": instance.dns_name},
+            # Where the API server really finds the kubelet stand-in.
+            {"type": "ExternalDNS", "address": "localhost"},
+        ],
+        "nodeInfo": {
+            "architecture": hardware.architecture,
+            "bootID": "",
+            "containerRuntimeVersion": "simulated://trainyard",
+            "kernelVersion": "simulated",
+            "kubeProxyVersion": "",
+            "kubeletVersion": f"v{group.kubernetes}.0-simulated",
+            "machineID": instance.id,
+            "operatingSystem": "linux",
+            "osImage": f"Amazon Linux 2023 (simulated, release {group.image_release or 'latest'})",
+            "systemUUID": instance.id,
+        },
+    }
+
+
+def ready_unknown(now: str) -> dict[str, Any]:
+    """Give the status patch that the node controller makes when a kubelet falls silent."""
+    condition = {
+        "type": "Ready",
+        "status": "Unknown",
+        "reason": "NodeStatusUnknown",
+        "message": "Kubelet stopped posting node status.",
+        "lastHeartbeatTime": now,
+        "lastTransitionTime": now,
+    }
+    return {"status": {"conditions": [condition]}}

@@ -1,0 +1,77 @@
+"""``yard nccl``: judge logs of nccl-tests by hand."""
+
+import json
+import sys
+from typing import BinaryIO
+
+import click
+
+from components.catalog import UnknownInstanceTypeError, instance_type
+from scripts.errors import UsageError
+from scripts.nccl.expectation import Expectation, expect
+from scripts.nccl.judge import Judgement, judge
+from scripts.nccl.lines import bounded
+from scripts.nccl.log import parse
+from scripts.verdicts import EXIT_CODES, overall
+
+__all__ = ["nccl"]
+
+
+@click.group()
+def nccl() -> None:
+    """Judge the output of nccl-tests."""
+
+
+@nccl.command(
+    "judge",
+    epilog="Example: yard nccl judge all_reduce.log --type p5.48xlarge --nodes 4",
+)
+@click.argument("logs", nargs=-1, required=True, type=click.File("rb"))
+@click.option("--type", "type_name", required=True, help="Instance type that the log was made on.")
+@click.option("--nodes", required=True, type=click.IntRange(min=1), help="Nodes of the run.")
+@click.option("--collective", default="all_reduce", show_default=True, help="What was run.")
+@click.option(
+    "--floor",
+    "floor_gbps",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Lowest good bus bandwidth, GB/s, instead of the catalog's.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a log.")
+def judge_command(  # noqa: PLR0913 - click hands each option over by its name
+    *,
+    logs: tuple[BinaryIO, ...],
+    type_name: str,
+    nodes: int,
+    collective: str,
+    floor_gbps: float | None,
+    as_json: bool,
+) -> None:
+    """Judge each of LOGS (- for standard input): pass, fail or unknown, with reasons.
+
+    The worst verdict gives the exit code: 0 pass, 1 fail, 3 unknown.
+    """
+    try:
+        instance = instance_type(type_name)
+    except UnknownInstanceTypeError as error:
+        raise UsageError(str(error)) from None
+    expected = expect(
+        instance,
+        nodes,
+        collective=collective.removesuffix("_perf"),
+        floor_gbps=floor_gbps,
+    )
+    judgements = {log.name: judge(parse(bounded(log)), expected) for log in logs}
+    for name, judgement in judgements.items():
+        click.echo(_json(name, judgement) if as_json else _text(name, judgement, expected))
+    sys.exit(EXIT_CODES[overall(judgement.verdict for judgement in judgements.values())])
+
+
+def _json(name: str, judgement: Judgement) -> str:
+    return json.dumps({"log": name, **judgement.as_json()})
+
+
+def _text(name: str, judgement: Judgement, expected: Expectation) -> str:
+    floor = expected.floor
+    limit = f"floor {floor.busbw:g} GB/s from {floor.from_bytes} bytes on" if floor else "no floor"
+    heading = f"{judgement.verdict}: {name}: {judgement.summary} ({limit})"
+    return "\n".join([heading, *(f"  {found}" for found in judgement.findings)])

@@ -1,0 +1,1 @@
+"""Judges one node by what its capture script printed."""

@@ -1,0 +1,63 @@
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from scripts.deploy.recovery import pending_creates, stale_locks
+
+
+def lock(backend: Path, *, pid: int, hostname: str) -> Path:
+    folder = backend / ".pulumi" / "locks" / "organization" / "trainyard" / "local"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{pid}-{hostname}.json"
+    file.write_text(json.dumps({"pid": pid, "username": "me", "hostname": hostname}))
+    return file
+
+
+def ended_process() -> int:
+    """Return the id of a process that is gone."""
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return child.pid
+
+
+def test_only_the_lock_of_a_process_that_is_gone_from_this_host_is_stale(tmp_path: Path) -> None:
+    here = socket.gethostname()
+    stale = lock(tmp_path, pid=ended_process(), hostname=here)
+    lock(tmp_path, pid=os.getpid(), hostname=here)
+    lock(tmp_path, pid=ended_process(), hostname="another-host")
+    assert list(stale_locks(f"file://{tmp_path}", "local")) == [stale]
+
+
+def test_a_lock_of_another_stack_is_left_alone(tmp_path: Path) -> None:
+    lock(tmp_path, pid=ended_process(), hostname=socket.gethostname())
+    assert list(stale_locks(f"file://{tmp_path}", "dev")) == []
+
+
+def test_a_backend_that_is_no_folder_has_no_locks_to_judge() -> None:
+    assert list(stale_locks("s3://state", "local")) == []
+
+
+def test_only_creations_that_had_begun_are_pending() -> None:
+    vpc = {"urn": "urn:pulumi:local::trainyard::aws:ec2/vpc:Vpc::a", "type": "aws:ec2/vpc:Vpc"}
+    state = {
+        "deployment": {
+            "pending_operations": [
+                {"type": "creating", "resource": {**vpc, "inputs": {"cidrBlock": "10.0.0.0/16"}}},
+                {"type": "deleting", "resource": vpc},
+                {"type": "updating", "resource": vpc},
+            ]
+        }
+    }
+    [pending] = pending_creates(state)
+    assert (pending.urn, pending.kind, pending.inputs) == (
+        vpc["urn"],
+        "aws:ec2/vpc:Vpc",
+        {"cidrBlock": "10.0.0.0/16"},
+    )
+
+
+def test_a_new_stack_has_nothing_pending() -> None:
+    assert pending_creates({"version": 3, "deployment": {}}) == []
