@@ -6,7 +6,7 @@ from typing import Any
 
 from components.naming import Names
 
-__all__ = ["allow", "bucket_over_tls", "document", "pod_trust", "service_trust"]
+__all__ = ["Statement", "allow", "bucket_over_tls", "document", "pod_trust", "service_trust"]
 
 Statement = Mapping[str, Any]
 Condition = Mapping[str, Mapping[str, str | Sequence[str]]]

@@ -9,7 +9,16 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from rapidfuzz import fuzz, process
 
-__all__ = ["Problem", "is_mapping", "is_sequence", "nearest", "plain", "report", "show"]
+__all__ = [
+    "HOLDS_A_SECRET",
+    "Problem",
+    "is_mapping",
+    "is_sequence",
+    "nearest",
+    "plain",
+    "report",
+    "show",
+]
 
 LONGEST = 60
 """Characters of a text that are shown: enough to find it, not enough to fill the screen."""
@@ -25,6 +34,8 @@ SECRET_VALUE = re.compile(
     r"|^(?=\S*\d)(?=\S*[A-Za-z])[A-Za-z0-9+/_=]{32,}$"
 )
 """Shapes of keys and tokens; the last is any long run of letters and digits without a break."""
+
+HOLDS_A_SECRET = "holds a secret; settings hold none, so keep its value in Secrets Manager"
 
 KINDS = {
     "bool": "true or false",
@@ -137,7 +148,7 @@ def _sentence(path: str, details: ErrorDetails, known: Mapping[str, Sequence[str
     if kind == "shape":
         return details["msg"]
     if is_mapping(value) and set(value) == {"secure"}:
-        return "is a secret; settings hold none, so keep its value in Secrets Manager"
+        return HOLDS_A_SECRET
     return f"is {show(path, value)}{_rule(kind, details)}"
 
 

@@ -12,6 +12,7 @@ from types import UnionType
 from typing import Annotated, Any, Self, TypeVar, Union, get_args, get_origin
 
 import pulumi
+from pulumi.runtime import is_config_secret
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -25,7 +26,15 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError, PydanticUndefined
 
 from components.catalog import UnknownInstanceTypeError, instance_type
-from components.problems import Problem, is_mapping, is_sequence, plain, report, show
+from components.problems import (
+    HOLDS_A_SECRET,
+    Problem,
+    is_mapping,
+    is_sequence,
+    plain,
+    report,
+    show,
+)
 
 __all__ = [
     "NEVER",
@@ -40,12 +49,17 @@ __all__ = [
     "Section",
     "SettingsError",
     "ZoneId",
+    "absent",
     "parse",
     "rule",
+    "stack_settings",
 ]
 
 S = TypeVar("S", bound="Section")
 Rule = Callable[[Any], Iterator[Problem]]
+
+SETTINGS = "site"
+"""Key of the settings in a stack file, behind the project's name."""
 
 REPLACES = Field(json_schema_extra={"x-change": "replaces what is there"})
 """Marks a setting whose change replaces resources; one without a mark changes in place."""
@@ -120,6 +134,26 @@ def parse(model: type[S], raw: object, source: str) -> S:
         if is_mapping(raw):
             found += _salvage(model, raw)[1]
         raise SettingsError(source, sorted(set(found))) from None
+
+
+def stack_settings(model: type[S]) -> S:
+    """Read the stack's settings as ``model``, or stop the program with every problem named."""
+    source = f"Pulumi.{pulumi.get_stack()}.yaml"
+    text = pulumi.Config().get(SETTINGS)
+    if text is None:
+        raise SettingsError(source, [absent()])
+    if is_config_secret(f"{pulumi.get_project()}:{SETTINGS}"):
+        raise SettingsError(source, [Problem("", HOLDS_A_SECRET)])
+    try:
+        raw = json.loads(text)
+    except ValueError:
+        raw = text
+    return parse(model, raw, source)
+
+
+def absent() -> Problem:
+    """Return the problem of a stack file without our settings."""
+    return Problem("", f"has no trainyard:{SETTINGS} under config; write the site's settings there")
 
 
 def shaped(pattern: str, what: str, example: str) -> AfterValidator:

@@ -2,9 +2,9 @@
 
 import importlib
 import sys
-from typing_extensions import override
 
 import click
+from typing_extensions import override
 
 from scripts.errors import YardError
 
@@ -12,6 +12,11 @@ __all__ = ["main", "yard"]
 
 # group or command -> (module, attribute, one line for `yard --help`)
 COMMANDS = {
+    "up": ("scripts.deploy.cli", "up", "Deploy a stack under the policy pack."),
+    "preview": ("scripts.deploy.cli", "preview", "Show what `up` would change."),
+    "down": ("scripts.deploy.cli", "down", "Destroy a stack."),
+    "nccl": ("scripts.nccl.cli", "nccl", "Judge logs of nccl-tests."),
+    "node": ("scripts.node.cli", "node", "Judge the capture of a node."),
     "config": ("scripts.config.cli", "config", "Judge stack files without an engine."),
     "gate": ("scripts.gate.cli", "gate", "Prove a wave of nodes and open it."),
     "local": ("scripts.local.cli", "local", "The embedded target: the whole thing on one machine."),

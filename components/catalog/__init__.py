@@ -78,6 +78,18 @@ class InstanceType:
         return self.efa_interfaces == self.network_cards
 
     @property
+    def topology_labels(self) -> tuple[str, ...]:
+        """Node labels from the widest place to the narrowest, for placing a job close together.
+
+        EC2 tells the network nodes above an instance for the P and Trn families only
+        (cloud-provider-aws#1038).
+        """
+        if self.name.startswith(("p", "trn")):
+            layers = tuple(f"topology.k8s.aws/network-node-layer-{n}" for n in (1, 2, 3))
+            return (*layers, "kubernetes.io/hostname")
+        return ("topology.kubernetes.io/zone", "kubernetes.io/hostname")
+
+    @property
     def max_pods(self) -> int:
         """Pods that get an address without prefix delegation, with EFA in use where there is EFA.
 

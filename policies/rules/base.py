@@ -80,14 +80,19 @@ Finder = Callable[[Subject], Iterable[str]]
 StackFinder = Callable[[Stack], Iterable[tuple[Subject, str]]]
 
 
-def resource_policy(
-    about: About, rules: Mapping[Finder, Collection[str]]
-) -> ResourceValidationPolicy:
-    """Make one policy of several finders, each with the kinds of resource it governs."""
+class ResourceRule(ResourceValidationPolicy):
+    """A policy made of finders, each with the kinds of resource it governs."""
 
-    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
-        finders = [finder for finder, kinds in rules.items() if args.resource_type in kinds]
-        if not finders:
+    def __init__(self, about: About, finders: Mapping[Finder, Collection[str]]) -> None:
+        super().__init__(  # pyright: ignore[reportUnknownMemberType] - the SDK's Awaitable is bare
+            validate=self._check, **about.metadata()
+        )
+        self.about = about
+        self.kinds = frozenset[str]().union(*finders.values())
+        self._finders = finders
+
+    def _check(self, args: ResourceValidationArgs, report: ReportViolation) -> None:
+        if args.resource_type not in self.kinds:
             return
         exceptions = Exceptions.read(args.get_config())
         subject = Subject(
@@ -97,24 +102,33 @@ def resource_policy(
             props=section(to_plain(args.props)),
             provider=section(to_plain(args.provider.props)) if args.provider else {},
         )
-        for finder in finders:
-            found = ((subject, finding) for finding in finder(subject))
-            _report(about, found, exceptions, report, where=f" on {subject.name} ({subject.kind})")
+        for finder, kinds in self._finders.items():
+            if subject.kind in kinds:
+                findings = _on(subject, finder)
+                where = f" on {subject.name} ({subject.kind})"
+                _report(self.about, findings, exceptions, report, where=where)
 
-    return ResourceValidationPolicy(validate=validate, **about.metadata())
 
+class StackRule(StackValidationPolicy):
+    """A policy made of one finder, which compares resources of ``kinds`` with one another."""
 
-def stack_policy(
-    about: About, kinds: Collection[str], finder: StackFinder
-) -> StackValidationPolicy:
-    """Make a policy of a finder that compares resources of ``kinds`` with one another."""
+    def __init__(self, about: About, kinds: Collection[str], finder: StackFinder) -> None:
+        super().__init__(  # pyright: ignore[reportUnknownMemberType] - the SDK's Awaitable is bare
+            validate=self._check, **about.metadata()
+        )
+        self.about = about
+        self.kinds = frozenset(kinds)
+        self._finder = finder
 
-    def validate(args: StackValidationArgs, report: ReportViolation) -> None:
-        stack = Stack(tuple(_member(r) for r in args.resources if r.resource_type in kinds))
+    def _check(self, args: StackValidationArgs, report: ReportViolation) -> None:
+        members = tuple(_member(r) for r in args.resources if r.resource_type in self.kinds)
         exceptions = Exceptions.read(args.get_config())
-        _report(about, finder(stack), exceptions, report, where="")
+        _report(self.about, self._finder(Stack(members)), exceptions, report, where="")
 
-    return StackValidationPolicy(validate=validate, **about.metadata())
+
+def _on(subject: Subject, finder: Finder) -> Iterator[tuple[Subject, str]]:
+    for finding in finder(subject):
+        yield subject, finding
 
 
 def _member(resource: PolicyResource) -> Subject:

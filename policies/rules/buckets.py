@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rules import types
-from rules.base import About, Stack, Subject, stack_policy
+from rules.base import About, Stack, StackRule, Subject
 from rules.plain import section, sections, text
 
 _BUCKETS = (types.S3_BUCKET, types.S3_BUCKET_V2)
@@ -54,7 +54,7 @@ def _uses_kms(holder: Subject) -> bool:
     return False
 
 
-BUCKETS = stack_policy(
+BUCKETS = StackRule(
     About(
         name="storage-buckets-guarded",
         description="Each bucket is encrypted with a KMS key and closed to the public",

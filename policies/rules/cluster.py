@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pulumi_policy import Severity
 
 from rules import types
-from rules.base import About, Subject, resource_policy
+from rules.base import About, ResourceRule, Subject
 from rules.networks import open_range
 from rules.plain import UNKNOWN, is_on, many, section, sections, text, texts
 
@@ -69,7 +69,7 @@ def legacy_map(subject: Subject) -> Iterator[str]:
         yield "the aws-auth ConfigMap grants access past the access entries; use access entries"
 
 
-CLUSTER = resource_policy(
+CLUSTER = ResourceRule(
     About(
         name="eks-control-plane-closed",
         description="The API is closed to the internet, its secrets encrypted, its use recorded",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from rules import types
-from rules.base import About, Subject, resource_policy
+from rules.base import About, ResourceRule, Subject
 from rules.plain import UNKNOWN, Plain, is_on, is_set, section, sections, text
 
 _MACHINES = frozenset(
@@ -89,7 +89,7 @@ def login_keys(subject: Subject) -> Iterator[str]:
             yield f"{prop} opens SSH to the nodes; leave it out and use Session Manager"
 
 
-NODES = resource_policy(
+NODES = ResourceRule(
     About(
         name="compute-nodes-hardened",
         description="Nodes answer IMDSv2 only, on encrypted volumes, with no public address or SSH",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rules import types
-from rules.base import About, Subject, resource_policy
+from rules.base import About, ResourceRule, Subject
 from rules.plain import UNKNOWN, is_on, is_set, section, text
 
 _KEY = {
@@ -50,7 +50,7 @@ def images_without_key(subject: Subject) -> Iterator[str]:
         yield "encryptionConfigurations[0].encryptionType is not 'KMS'; set it and name a kmsKey"
 
 
-ENCRYPTED = resource_policy(
+ENCRYPTED = ResourceRule(
     About(
         name="storage-encrypted",
         description="File systems, volumes, images, secrets, messages and records have a KMS key",

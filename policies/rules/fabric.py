@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from rules import types
-from rules.base import About, Stack, Subject, stack_policy
+from rules.base import About, Stack, StackRule, Subject
 from rules.plain import Plain, sections, text, texts
 
 _RULES = {
@@ -107,7 +107,7 @@ def _id(group: Subject) -> str:
     return text(group.props.get("id"))
 
 
-FABRIC = stack_policy(
+FABRIC = StackRule(
     About(
         name="network-efa-self-rules",
         description="A security group of EFA interfaces admits itself, in and out, on everything",

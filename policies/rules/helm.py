@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rules import types
-from rules.base import About, Subject, resource_policy
+from rules.base import About, ResourceRule, Subject
 
 
 def opaque_releases(subject: Subject) -> Iterator[str]:
@@ -12,7 +12,7 @@ def opaque_releases(subject: Subject) -> Iterator[str]:
     yield "a Helm release hides what it installs; use kubernetes.helm.v4.Chart"
 
 
-NO_RELEASES = resource_policy(
+NO_RELEASES = ResourceRule(
     About(
         name="kubernetes-no-opaque-release",
         description="Charts are installed as resources that a preview shows and policies check",

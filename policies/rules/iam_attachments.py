@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pulumi_policy import Severity
 
 from rules import types
-from rules.base import About, Subject, resource_policy
+from rules.base import About, ResourceRule, Subject
 from rules.plain import texts
 
 _MANAGED = re.compile(r"arn:aws[a-z-]*:iam::aws:policy/(?:[\w-]+/)*([\w+=,.@-]+)")
@@ -63,7 +63,7 @@ def lasting_credentials(subject: Subject) -> Iterator[str]:
     )
 
 
-MANAGED = resource_policy(
+MANAGED = ResourceRule(
     About(
         name="iam-no-broad-managed-policy",
         description="No administrator and no FullAccess policy of AWS is attached",
@@ -74,7 +74,7 @@ MANAGED = resource_policy(
     ),
     {broad_managed_policies: frozenset(_PROPERTY)},
 )
-NO_USERS = resource_policy(
+NO_USERS = ResourceRule(
     About(
         name="iam-no-users-no-keys",
         description="Identities are roles; the stack makes no users, passwords or access keys",

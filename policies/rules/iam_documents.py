@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pulumi_policy import Severity
 
-from rules.base import About, Subject, resource_policy
+from rules.base import About, ResourceRule, Subject
 from rules.documents import ACCESS_KINDS, PERMISSION_KINDS, TRUST_KINDS, access, permissions, trust
 
 
@@ -24,7 +24,7 @@ def unverifiable(subject: Subject) -> Iterator[str]:
                 )
 
 
-VERIFIABLE = resource_policy(
+VERIFIABLE = ResourceRule(
     About(
         name="iam-document-verifiable-at-preview",
         description="IAM documents are known at preview, so that a reviewer's yes is to what comes",

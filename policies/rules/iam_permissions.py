@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pulumi_policy import Severity
 
 from rules.actions import Action, data_version, expand
-from rules.base import About, Subject, resource_policy
+from rules.base import About, ResourceRule, Subject
 from rules.documents import PERMISSION_KINDS, Statement, permissions
 from rules.scope import Width, has_wildcard, holds, width
 
 _SHOWN = 3
+_PASS_ROLE = "iam:PassRole"  # noqa: S105 - the name of a call
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[^*?]+")
 _NARROWING = frozenset({"cloudwatch:namespace", "ec2:createaction"})
 """Keys that stand in for an ARN where an action takes one only sometimes.
@@ -61,7 +62,7 @@ def wildcard_resources(subject: Subject) -> Iterator[str]:
             wide = _narrowable(statement, reach)
             if wide:
                 yield (
-                    f"{where} lets {_some(wide)} act on '{pattern}', {reach.value}; name ARNs, "
+                    f"{where} lets {_some(wide)} act on {reach.value} ('{pattern}'); name ARNs, "
                     "or for a whole kind add a condition on a resource tag"
                 )
 
@@ -78,6 +79,8 @@ def _narrowable(statement: Statement, reach: Width) -> list[str]:
             Action(pattern, reads=False, takes_resource=True, needs_resource=True),
         )
         for action in covered:
+            if action.name == _PASS_ROLE:
+                continue  # It has a rule of its own, which asks for more.
             excused = narrowed and (reach is Width.KIND or not action.needs_resource)
             if action.takes_resource and not excused:
                 wide.append(action.name)
@@ -115,7 +118,7 @@ def open_pass_role(subject: Subject) -> Iterator[str]:
 def _passes_roles(pattern: str) -> bool:
     if has_wildcard(pattern) and _whole_service(pattern):
         return False  # Reported as a whole service, and every other finding would repeat that.
-    return any(action.name == "iam:PassRole" for action in expand(pattern))
+    return any(action.name == _PASS_ROLE for action in expand(pattern))
 
 
 def _allowing(subject: Subject) -> Iterator[tuple[str, Statement]]:
@@ -130,7 +133,7 @@ def _some(names: Iterable[str]) -> str:
     return ", ".join(unique[:_SHOWN]) + more
 
 
-LEAST_PRIVILEGE = resource_policy(
+LEAST_PRIVILEGE = ResourceRule(
     About(
         name="iam-least-privilege",
         description="Identities may do named calls on named resources, and pass named roles",

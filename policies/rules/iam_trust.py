@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from pulumi_policy import EnforcementLevel, Severity
 
-from rules.base import About, Subject, resource_policy
+from rules.base import About, ResourceRule, Subject
 from rules.documents import TRUST_KINDS, Statement, trust
 from rules.scope import has_wildcard, holds
 
@@ -136,7 +136,7 @@ def _allowing(subject: Subject) -> Iterator[tuple[str, Statement]]:
             yield f"{document.path} statement {statement.label}", statement
 
 
-TRUST = resource_policy(
+TRUST = ResourceRule(
     About(
         name="iam-trust-bound",
         description="A role trusts named principals, and outsiders only under conditions",
@@ -161,7 +161,7 @@ TRUST = resource_policy(
         loose_pod_identity: TRUST_KINDS,
     },
 )
-POD_CLUSTER = resource_policy(
+POD_CLUSTER = ResourceRule(
     About(
         name="iam-trust-pod-identity-cluster",
         description="A pod's role belongs to one cluster",

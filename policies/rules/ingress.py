@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pulumi_policy import Severity
 
 from rules import types
-from rules.base import About, Subject, resource_policy
+from rules.base import About, ResourceRule, Subject
 from rules.networks import NARROWEST_OPEN, open_range
 from rules.plain import UNKNOWN, Plain, many, sections, text
 
@@ -47,7 +47,7 @@ def _problem(value: Plain) -> str | None:
     )
 
 
-INGRESS = resource_policy(
+INGRESS = ResourceRule(
     About(
         name="network-no-public-ingress",
         description="No security group lets in the internet, nor a large part of it",

@@ -28,19 +28,16 @@ UNKNOWN: Final = Unknown.VALUE
 
 Plain: TypeAlias = "str | int | float | bool | Unknown | list[Plain] | dict[str, Plain] | None"
 
-_SENTINEL = re.compile(
-    "|".join(
-        (
-            UNKNOWN_BOOLEAN_VALUE,
-            UNKNOWN_NUMBER_VALUE,
-            UNKNOWN_STRING_VALUE,
-            UNKNOWN_ARRAY_VALUE,
-            UNKNOWN_ASSET_VALUE,
-            UNKNOWN_ARCHIVE_VALUE,
-            UNKNOWN_OBJECT_VALUE,
-        )
-    )
+_SENTINELS = (
+    UNKNOWN_BOOLEAN_VALUE,
+    UNKNOWN_NUMBER_VALUE,
+    UNKNOWN_STRING_VALUE,
+    UNKNOWN_ARRAY_VALUE,
+    UNKNOWN_ASSET_VALUE,
+    UNKNOWN_ARCHIVE_VALUE,
+    UNKNOWN_OBJECT_VALUE,
 )
+_SENTINEL = re.compile("|".join(_SENTINELS))
 
 
 def to_plain(value: object) -> Plain:

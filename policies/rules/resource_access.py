@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pulumi_policy import Severity
 
-from rules.base import About, Subject, resource_policy
+from rules.base import About, ResourceRule, Subject
 from rules.documents import ACCESS_KINDS, access
 from rules.scope import has_wildcard, holds
 
@@ -43,7 +43,7 @@ def _everyone(kind: str, name: str) -> bool:
     return kind in {"aws", "federated", "service", "*"} and has_wildcard(name)
 
 
-RESOURCE_ACCESS = resource_policy(
+RESOURCE_ACCESS = ResourceRule(
     About(
         name="resource-policy-no-public-principal",
         description="Buckets, keys, images, secrets, queues and topics are not open to everyone",

@@ -8,6 +8,7 @@ from rules.documents import Statement
 
 _ARN_FIELDS = 6
 _WILDCARD = re.compile(r"[*?]")
+_VARIABLE = re.compile(r"\$\{[^}]*\}")
 _LITERAL = re.compile(r"[^*?]")
 _POSITIVE = frozenset(
     {"arnequals", "arnlike", "stringequals", "stringequalsignorecase", "stringlike"}
@@ -24,7 +25,7 @@ class Width(Enum):
 
 def has_wildcard(pattern: str) -> bool:
     """Whether the pattern has a ``*`` or ``?`` outside of policy variables."""
-    return bool(_WILDCARD.search(re.sub(r"\$\{[^}]*\}", "v", pattern)))
+    return bool(_WILDCARD.search(_VARIABLE.sub("v", pattern)))
 
 
 def width(pattern: str) -> Width:
@@ -38,7 +39,9 @@ def width(pattern: str) -> Width:
     fields = pattern.split(":", _ARN_FIELDS - 1)
     if len(fields) < _ARN_FIELDS or has_wildcard(fields[2]):
         return Width.EVERYTHING
-    parts = re.split(r"[:/]", re.sub(r"\$\{[^}]*\}", "v", fields[-1]))
+    parts = [part for part in re.split(r"[:/]", _VARIABLE.sub("v", fields[-1])) if part]
+    if not parts:
+        return Width.KIND
     if fields[2] == "s3":
         return Width.NAMED if _LITERAL.search(parts[0]) else Width.KIND
     if len(parts) > 1 and not _WILDCARD.search(parts[0]):

@@ -1,7 +1,7 @@
 """Which kinds of AWS resource take tags: ``taggable.txt``, made from the installed SDK.
 
-Make it anew with ``cd policies && python -m rules.taggable``. The SDK's text is read instead of
-imported, which would take half a minute for its 2,000 classes.
+Make it anew with ``cd policies && python -c 'import rules.taggable as t; t.refresh()'``. The SDK's
+text is read instead of imported, which would take half a minute for its 2,000 classes.
 """
 
 import re
@@ -34,5 +34,6 @@ def render() -> str:
     return "\n".join([heading, *sorted(tokens), ""])
 
 
-if __name__ == "__main__":
+def refresh() -> None:
+    """Write the list anew."""
     LIST.write_text(render(), encoding="utf-8")

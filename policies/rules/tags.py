@@ -7,7 +7,7 @@ from typing import cast
 from pulumi_policy import Severity
 
 from rules import types
-from rules.base import About, Subject, resource_policy
+from rules.base import About, ResourceRule, Subject
 from rules.plain import UNKNOWN, Plain, section, sections, text, to_plain
 from rules.taggable import taggable
 
@@ -61,7 +61,7 @@ def _default_tags(provider: Mapping[str, Plain]) -> dict[str, Plain]:
     return section(section(to_plain(value)).get("tags"))
 
 
-TAGGED = resource_policy(
+TAGGED = ResourceRule(
     About(
         name="tags-owner-and-cost-center",
         description="Each taggable resource names its owner and its cost center",

@@ -65,8 +65,8 @@ S3_ENCRYPTION: Final = (
 S3_ENCRYPTION_V2: Final = (
     "aws:s3/bucketServerSideEncryptionConfigurationV2:BucketServerSideEncryptionConfigurationV2"
 )
-SECRETSMANAGER_SECRET: Final = "aws:secretsmanager/secret:Secret"
-SECRETSMANAGER_SECRET_POLICY: Final = "aws:secretsmanager/secretPolicy:SecretPolicy"
+SECRETSMANAGER_SECRET: Final = "aws:secretsmanager/secret:Secret"  # noqa: S105 - a type token
+SECRETSMANAGER_SECRET_POLICY: Final = "aws:secretsmanager/secretPolicy:SecretPolicy"  # noqa: S105 - a type token
 SNS_TOPIC: Final = "aws:sns/topic:Topic"
 SNS_TOPIC_POLICY: Final = "aws:sns/topicPolicy:TopicPolicy"
 SQS_QUEUE: Final = "aws:sqs/queue:Queue"

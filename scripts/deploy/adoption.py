@@ -7,7 +7,7 @@ apply), so nothing has to be found.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import boto3
 from botocore.exceptions import ClientError
@@ -26,7 +26,9 @@ def tagged(call: str, listed: str, key: str) -> Look:
         if name is None:
             return None
         filters = [{"Name": "tag:Name", "Values": [name]}]
-        argument = "Filter" if call in {"describe_nat_gateways", "describe_flow_logs"} else "Filters"
+        argument = (
+            "Filter" if call in {"describe_nat_gateways", "describe_flow_logs"} else "Filters"
+        )
         found = finder.call("ec2", call, **{argument: filters})[listed]
         alive = [entry for entry in found if entry.get("State") not in {"deleted", "deleting"}]
         return str(alive[0][key]) if alive else None
@@ -34,9 +36,7 @@ def tagged(call: str, listed: str, key: str) -> Look:
     return look
 
 
-def named(
-    service: str, call: str, arguments: Callable[[Inputs], dict[str, Any]], key: str
-) -> Look:
+def named(service: str, call: str, arguments: Callable[[Inputs], dict[str, Any]], key: str) -> Look:
     """Find a resource by asking for it; its id is `key`, formatted with the inputs."""
 
     def look(finder: "Finder", inputs: Inputs) -> str | None:
@@ -80,8 +80,9 @@ def route(finder: "Finder", inputs: Inputs) -> str | None:
     """Find a route by its table and destination; its id is made of both, as the provider does."""
     table, target = inputs["routeTableId"], inputs.get("destinationCidrBlock")
     found = finder.call("ec2", "describe_route_tables", RouteTableIds=[table])["RouteTables"]
-    routes = found[0]["Routes"] if found else []
-    present = any(entry.get("DestinationCidrBlock") == target for entry in routes)
+    present = any(
+        entry.get("DestinationCidrBlock") == target for each in found for entry in each["Routes"]
+    )
     return f"r-{table}_{target}" if present else None
 
 
@@ -248,6 +249,6 @@ class Finder:
     def call(self, service: str, operation: str, **arguments: Any) -> Any:  # noqa: ANN401 - botocore answers are untyped
         """Call one AWS operation and return its answer."""
         if service not in self._clients:
-            make: Any = self._session.client
-            self._clients[service] = make(service, endpoint_url=self._endpoint)
+            session = cast("Any", self._session)  # its client() has an overload per service
+            self._clients[service] = session.client(service, endpoint_url=self._endpoint)
         return getattr(self._clients[service], operation)(**arguments)

@@ -2,17 +2,26 @@
 
 import os
 import sys
-from pathlib import Path
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import click
 
 from scripts.deploy.adoption import Finder
 from scripts.deploy.engine import ROOT, Engine
 from scripts.deploy.recovery import recover
-from scripts.deploy.targets import TARGETS, choose
+from scripts.deploy.targets import TARGETS, choose, current
 from scripts.errors import FailedError, UsageError
+from scripts.local.env import environment
+from scripts.local.home import find_home
+from scripts.local.stacks import Place, place_of
+from scripts.local.target import lifecycle
+from scripts.local.toolchain import Origin, Tools, ensure
 
 __all__ = ["down", "preview", "up"]
+
+STAND_IN = "pulumi-resource-aws"
 
 stack_argument = click.argument("stack", default="local")
 target_option = click.option(
@@ -22,3 +31,94 @@ target_option = click.option(
     show_default=True,
     help="Where the stack runs; auto: AWS if this shell has credentials, else this machine.",
 )
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """One stack, ready for the engine."""
+
+    engine: Engine
+    place: Place
+    embedded: bool
+
+
+def say(text: str) -> None:
+    """Tell progress on stderr; stdout is the engine's."""
+    click.echo(text, err=True)
+
+
+@click.command(epilog="Examples: yard up | yard up dev --target embedded")
+@stack_argument
+@target_option
+def up(stack: str, target: str) -> None:
+    """Deploy STACK under the policy pack; run again, it changes nothing."""
+    deployment = _prepare(stack, target)
+    engine, started = deployment.engine, time.monotonic()
+    recover(engine, Finder(engine.environment, deployment.place.region))
+    _run(engine.up, f"stack {stack} was not deployed; read the engine's message above")
+    say(f"stack {stack} is up after {time.monotonic() - started:.0f} s")
+
+
+@click.command(epilog="Examples: yard preview prod | yard preview dev --target aws")
+@stack_argument
+@target_option
+def preview(stack: str, target: str) -> None:
+    """Show what deploying STACK would change, and how the policy pack judges it."""
+    engine = _prepare(stack, target).engine
+    _run(engine.preview, f"the preview of stack {stack} found what must be mended, see above")
+
+
+@click.command(epilog="Example: yard down")
+@stack_argument
+@target_option
+def down(stack: str, target: str) -> None:
+    """Destroy STACK; on the embedded target also end its processes."""
+    deployment = _prepare(stack, target)
+    engine = deployment.engine
+    recover(engine, Finder(engine.environment, deployment.place.region))
+    _run(engine.destroy, f"stack {stack} is not wholly destroyed; read the engine's message above")
+    if deployment.embedded:
+        lifecycle.down(find_home(), say, wipe=False)
+
+
+def _prepare(stack: str, wanted: str) -> Deployment:
+    """Judge the stack file, choose the target, make it ready, and select the stack."""
+    file = ROOT / f"Pulumi.{stack}.yaml"
+    if not file.exists():
+        known = ", ".join(sorted(path.name.split(".")[1] for path in ROOT.glob("Pulumi.*.yaml")))
+        raise UsageError(f"there is no stack {stack!r}: no {file.name} here; stacks: {known}")
+    place = place_of(file)
+    target, reason = choose(stack, wanted, *current())
+    say(reason)
+    tools = ensure()
+    if target == "aws":
+        _demand_real_provider(stack, tools)
+        engine = Engine(tools.path("pulumi"), stack, os.environ)
+    else:
+        home = find_home()
+        lifecycle.up(home, tools, say)
+        variables = environment(home, tools, place)
+        engine = Engine(tools.path("pulumi"), stack, {**os.environ, **variables})
+    _select(engine)
+    return Deployment(engine, place, embedded=target == "embedded")
+
+
+def _demand_real_provider(stack: str, tools: Tools) -> None:
+    if tools.programs[STAND_IN].origin is Origin.STAND_IN:
+        raise UsageError(
+            f"stack {stack} is to run on AWS, but this machine has only the stand-in of Pulumi's "
+            "AWS plugin, which speaks to the embedded target alone; install the plugin "
+            "(`pulumi plugin install resource aws`), or use --target embedded"
+        )
+
+
+def _select(engine: Engine) -> None:
+    if not engine.exists():
+        engine.read("stack", "init")
+
+
+def _run(action: Callable[[], int], failed: str) -> None:
+    code = action()
+    sys.stdout.flush()
+    if code:
+        raise FailedError(failed)

@@ -39,8 +39,8 @@ class Pending:
 
 def pending_creates(state: Mapping[str, Any]) -> list[Pending]:
     """List the creations in ``state`` (of ``pulumi stack export``) that were not finished."""
-    operations = state.get("deployment", {}).get("pending_operations") or []
-    return [Pending(entry) for entry in operations if entry["type"] == "creating"]
+    begun: list[dict[str, Any]] | None = state.get("deployment", {}).get("pending_operations")
+    return [Pending(entry) for entry in begun or () if entry["type"] == "creating"]
 
 
 def stale_locks(backend_url: str, stack: str) -> Iterator[Path]:

@@ -53,7 +53,7 @@ class Home:
 
     @property
     def stacks(self) -> Path:
-        """Working copies of stack files, which carry the backend's encryption salt."""
+        """Copies of stack files, which Pulumi may write to."""
         return self.root / "pulumi" / "stacks"
 
     @property
@@ -80,6 +80,11 @@ class Home:
     def ports(self) -> Path:
         """The ports of 127.0.0.1 that were chosen at the first ``up``."""
         return self.root / "ports.json"
+
+    @property
+    def heartbeat(self) -> Path:
+        """In it the node reconciler says that it is alive."""
+        return self.state / "nodes.json"
 
     @property
     def lock(self) -> Path:

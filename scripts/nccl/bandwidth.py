@@ -14,7 +14,7 @@ from scripts.verdicts import Finding, Verdict
 __all__ = ["DIP", "DIP_FROM_BYTES", "findings", "lowest"]
 
 DIP = 0.8
-"""Every published curve rises with the size; a fall to less than this share is a fault at one size."""
+"""Every published curve rises with the size; falling to less than this share is a fault."""
 
 DIP_FROM_BYTES = GIB
 """Below, algorithms change with the size, and curves may step."""
@@ -68,7 +68,7 @@ def findings(log: Log, expected: Expectation) -> Iterator[Finding]:
             "bandwidth",
             Verdict.UNKNOWN,
             f"size, time and bandwidth do not belong together at {sizes(r.size for r in odd)}",
-            f"check that this is {expected.collective} of {words(expected.ranks, 'rank')}, unedited",
+            f"check that this is {expected.collective} of {expected.ranks} ranks, unedited",
             tuple(row.line for row in odd[:8]),
         )
         return

@@ -37,7 +37,7 @@ def nccl() -> None:
     help="Lowest good bus bandwidth, GB/s, instead of the catalog's.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a log.")
-def judge_command(  # noqa: PLR0913 - click hands each option over by its name
+def judge_command(
     *,
     logs: tuple[BinaryIO, ...],
     type_name: str,

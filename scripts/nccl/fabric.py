@@ -1,6 +1,6 @@
 """Judges the transport: EFA through Libfabric, every NIC, GPUDirect RDMA on every node.
 
-A fallback to sockets fails at once, whatever the bandwidth: the exit code and the table look healthy.
+A fallback to sockets fails at once, whatever the bandwidth: exit code and table look healthy.
 """
 
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def _faults(log: Log, expected: Expectation) -> Iterator[Finding]:
             seen.no_plugin,
         )
     yield from _nics(log, expected)
-    if expected.gdrdma and expected.nodes > 1:
+    if expected.gdrdma and expected.nodes > 1 and not others:
         yield from _no_gpudirect(log)
 
 

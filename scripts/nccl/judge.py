@@ -1,6 +1,6 @@
 """Judges a read log: whole, correct, placed as asked, over EFA, and fast enough at every size.
 
-A fault that was seen fails a log, also a broken one. What is missing makes it unknown, never a pass.
+A fault that was seen fails a log, also a broken one. What is missing makes it unknown, never good.
 """
 
 from collections.abc import Callable, Iterator
@@ -263,7 +263,7 @@ def _placement(log: Log, expected: Expectation) -> Iterator[Finding]:
             "check the host file and the number of ranks a node",
             lines,
         )
-    elif expected.hosts is not None and set(counts) != expected.hosts:
+    elif expected.hosts is not None and frozenset(counts) != expected.hosts:
         yield Finding(
             "placement",
             Verdict.UNKNOWN,

@@ -53,7 +53,7 @@ def bounded(stream: BinaryIO) -> Iterator[str]:
 
 
 def clean(lines: Iterable[str]) -> Iterator[Line]:
-    """Number the lines and take the prefixes of launchers and log readers from them."""
+    """Yield the lines with numbers and without the prefixes of launchers and log readers."""
     for number, raw in enumerate(lines, start=1):
         text = raw[:MAX_LINE].rstrip("\r\n")
         stderr = False

@@ -1,7 +1,8 @@
 """The table of nccl-tests: columns are found by the words of its header, never by position.
 
-Releases print 11, 12, 13, 15 or 21 fields a row: some collectives had no ``redop`` or ``root`` before
-2.13, the last column was a float ``error`` then, and timestamps and per-iteration columns are options.
+Releases print 11, 12, 13, 15 or 21 fields a row: some collectives had no ``redop`` or ``root``
+before 2.13, the last column was a float ``error`` then, and timestamps and per-iteration columns
+are options.
 """
 
 import math

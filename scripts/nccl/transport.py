@@ -83,9 +83,7 @@ class Transport:
         elif found := _NVLS.search(line.text):
             (self.no_nvls if found["missing"] else self.nvls).add(line)
 
-    def _channel(
-        self, line: NcclLine, channel: re.Match[str], host_of: Mapping[int, str]
-    ) -> None:
+    def _channel(self, line: NcclLine, channel: re.Match[str], host_of: Mapping[int, str]) -> None:
         if channel["net"] == "Socket":
             self.sockets.add(line)
         elif not channel["net"].endswith("Libfabric"):

@@ -77,11 +77,13 @@ class Simulator:
         if fault is not None:
             raise fault
         with self.lock:
+            wire.prepare(signer.service)
             try:
                 return self._routed(environ, signer, account["account"], inbound)
             finally:
                 if inbound is None or not inbound.name.startswith(READING):
-                    self.store.touch()
+                    self.store.touch(signer.service)
+                self.store.notice_new()
 
     def _routed(
         self,
@@ -110,6 +112,8 @@ class Simulator:
         )
 
     def _answer(self, call: Call, *, native: bool) -> Answer:
+        if not call.operation.startswith(READING):
+            self.store.touch(call.service)
         handler = None if native else HANDLERS.get((call.service, call.operation))
         if handler is not None:
             return handler(call)

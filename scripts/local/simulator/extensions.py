@@ -13,6 +13,17 @@ MODULES = (
     "eks.access",
     "eks.identities",
     "eks.tagging",
+    "ec2.placement",
+    "ec2.reservations",
+    "ec2.vpcs",
+    "ec2.groups",
+    "ec2.addresses",
+    "ec2.endpoints",
+    "ec2.flow_logs",
+    "ec2.launch_templates",
+    "fsx.file_systems",
+    "fsx.associations",
+    "fsx.tagging",
 )
 
 

@@ -49,7 +49,7 @@ def serve(port: int, state: Path, kube_endpoint: str, kube_ca: Path) -> None:
         server.serve_forever()
     finally:
         stopped.set()
-        simulator.store.save()
+        simulator.store.save(whole=True)
 
 
 @contextmanager

@@ -1,19 +1,209 @@
-"""Keep the simulator's state through restarts."""
+"""Keep the simulator's state through restarts: the records here, and moto's backends.
 
+The file is one line that says what wrote it, then a pickle with one part per backend. Only parts
+of services that were called since the last save are made anew. The file is replaced as a whole, so
+that a process killed at any moment leaves the last complete one.
+"""
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+# moto's registry of backends is generic over each backend's class, which nothing here needs.
+
+import io
+import json
+import pickle
+import platform
 import threading
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any, cast
+from typing_extensions import override
 
+from moto.backends import get_backend
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.base_backend import AccountSpecificBackend, BackendDict, BaseBackend
+
+from scripts.errors import UsageError
 from scripts.local.simulator.records import Records
 
-__all__ = ["Store"]
+__all__ = ["FORMAT", "Store"]
+
+FORMAT = 1
+"""Raise this when the shape of a record or of the file changes."""
+
+Key = tuple[str, str, str]
+"""Service, account and region of one of moto's backends."""
+
+TOUCHES_TOO = {"cloudtrail": ("s3",)}
+"""Services whose calls write into another one's backend."""
+
+
+def _writer() -> dict[str, object]:
+    """Say what wrote a file: pickles of moto's objects are good for one version of it only."""
+    return {
+        "format": FORMAT,
+        "moto": version("moto"),
+        "python": ".".join(platform.python_version_tuple()[:2]),
+    }
+
+
+def _registry(service: str) -> "BackendDict[Any]":
+    return cast("BackendDict[Any]", get_backend(cast("Any", service)))
+
+
+def _account(service: str, account: str) -> "AccountSpecificBackend[Any]":
+    return _registry(service)[account]
+
+
+def _backend(service: str, account: str, region: str) -> Any:  # noqa: ANN401 - any class of moto's
+    return _registry(service)[account][region]
+
+
+def _aws_policy(account: str, partition: str, arn: str) -> object:
+    """Find a policy of AWS's own in the fresh backend that the loaded state will go into."""
+    return _backend("iam", account, partition).managed_policies[arn]
+
+
+def _backends() -> dict[Key, BaseBackend]:
+    """Collect every backend that a call has made; moto makes some for its default account too."""
+    return {
+        (registry.service_name, account, region): backend
+        for registry in BackendDict._instances  # noqa: SLF001 - moto's list of backends in use
+        for account, region, backend in registry.iter_backends()
+        if account != DEFAULT_ACCOUNT_ID
+    }
+
+
+class _Pickler(pickle.Pickler):
+    """Write names for what moto has of itself: backends, their registry, AWS's IAM policies."""
+
+    def __init__(self, file: io.BytesIO, keys: dict[int, Key]) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self._keys = keys
+
+    @override
+    def reducer_override(self, obj: object) -> Any:
+        if isinstance(obj, BaseBackend) and id(obj) in self._keys:
+            return _backend, self._keys[id(obj)]
+        if isinstance(obj, type(threading.RLock())):
+            return threading.RLock, ()  # ECR's backend holds one
+        if isinstance(obj, BackendDict):
+            return _registry, (obj.service_name,)
+        if isinstance(obj, AccountSpecificBackend):
+            return _account, (obj.service_name, obj.account_id)
+        if type(obj).__name__ == "AWSManagedPolicy":
+            policy: Any = obj
+            if not policy.attachment_count:
+                return _aws_policy, (policy.account_id, policy.partition, policy.arn)
+        return NotImplemented
+
+
+def _pickled(content: object, keys: dict[int, Key]) -> bytes:
+    buffer = io.BytesIO()
+    _Pickler(buffer, keys).dump(content)
+    return buffer.getvalue()
 
 
 class Store:
-    """TODO."""
+    """The state file of one simulator.
+
+    Parameters
+    ----------
+    path
+        The file; its folder exists.
+    records
+        The tables of this package, filled by :meth:`load`.
+    lock
+        Held while the state is read or replaced.
+    """
 
     def __init__(self, path: Path, records: Records, lock: threading.RLock) -> None:
+        self.path = path
         self.changed = threading.Event()
+        """Set when there is something to save."""
+        self._records = records
+        self._lock = lock
+        self._writing = threading.Lock()
+        self._parts: dict[Key, bytes] = {}
+        self._touched: set[str] = set()
+        self._count = 0
 
-    def load(self): ...
-    def touch(self): self.changed.set()
-    def save(self): self.changed.clear(); return 0
+    def touch(self, service: str) -> None:
+        """Note that a call may have changed a service's state."""
+        self._touched.update((service, *TOUCHES_TOO.get(service, ())))
+        self.changed.set()
+
+    def notice_new(self) -> None:
+        """Note whether a reading call made a backend: it may have ids of its own, as a VPC."""
+        count = len(_backends())
+        if count != self._count:
+            self._count = count
+            self.changed.set()
+
+    def save(self, *, whole: bool = False) -> int:
+        """Write the state; ``whole`` makes every part anew. Returns the size in bytes."""
+        with self._writing:
+            with self._lock:
+                content = self._content(whole=whole)
+            draft = self.path.with_suffix(".new")
+            draft.touch(mode=0o600)
+            draft.write_bytes(content)
+            draft.replace(self.path)
+            return len(content)
+
+    def _content(self, *, whole: bool) -> bytes:
+        self.changed.clear()
+        backends = _backends()
+        keys = {id(backend): key for key, backend in backends.items()}
+        for key, backend in backends.items():
+            if whole or key not in self._parts or key[0] in self._touched:
+                self._parts[key] = _pickled(vars(backend), keys)
+        self._touched.clear()
+        header = json.dumps(_writer()).encode() + b"\n"
+        return header + pickle.dumps((self._records.tables, self._parts))
+
+    def load(self) -> None:
+        """Read the state, if there is a file.
+
+        Raises
+        ------
+        UsageError
+            If another version wrote the file, or it is damaged; the file stays as it is.
+        """
+        if not self.path.exists():
+            return
+        with self.path.open("rb") as file:
+            self._check_writer(file.readline())
+            try:
+                tables, parts = pickle.load(file)  # noqa: S301 - written by this class, mode 0600
+                loaded = {key: pickle.loads(part) for key, part in parts.items()}  # noqa: S301 - the same
+            except (pickle.UnpicklingError, EOFError, AttributeError, ImportError) as error:
+                raise UsageError(self._unreadable(f"is damaged ({error})")) from error
+        with self._lock:
+            self._records.tables = tables
+            self._parts = parts
+            for key, state in loaded.items():
+                backend = _backend(*key)
+                vars(backend).clear()
+                vars(backend).update(state)
+            self._count = len(_backends())
+
+    def _check_writer(self, line: bytes) -> None:
+        try:
+            writer = json.loads(line)
+        except ValueError:
+            raise UsageError(self._unreadable("is damaged (no first line)")) from None
+        if writer != _writer():
+            raise UsageError(
+                self._unreadable(f"was written by {_spelled(writer)}, this is {_spelled(_writer())}")
+            )
+
+    def _unreadable(self, what: str) -> str:
+        return (
+            f"the simulator's state file {self.path} {what}; it cannot be read. "
+            "Run the version that wrote it, or move the file away to start with empty accounts "
+            "(it was not touched)."
+        )
+
+
+def _spelled(writer: dict[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in writer.items())

@@ -7,10 +7,13 @@ where they are used here, hence the ``Any``.
 # pyright: reportUnknownArgumentType=false
 # botocore's and moto's protocol code carries no types; this module is the typed face of it.
 
+import importlib
 import io
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
@@ -30,7 +33,7 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from scripts.local.simulator.calls import Answer, AwsError
 
-__all__ = ["Body", "Inbound", "Moto", "Signer", "read_signer", "rendered", "rendered_error"]
+__all__ = ["Body", "Inbound", "Moto", "Signer", "prepare", "read_signer", "rendered", "rendered_error"]
 
 Environ = dict[str, Any]
 
@@ -38,6 +41,15 @@ SERVICE_OF_SIGNING_NAME = {"aps": "amp", "monitoring": "cloudwatch"}
 """Services whose signing name is not their name in botocore."""
 
 SIGNING_NAME = {service: name for name, service in SERVICE_OF_SIGNING_NAME.items()}
+
+MOTO_SETTINGS = {
+    "MOTO_IAM_LOAD_MANAGED_POLICIES": "true",
+    "MOTO_EC2_LOAD_DEFAULT_AMIS": "false",
+}
+"""AWS's own IAM policies can be attached; moto's old AMIs would only make the state file large."""
+
+TAGGED_HERE = {"placement-group": "pg", "capacity-reservation": "cr"}
+"""Resources of EC2 that this package holds, while moto holds their tags."""
 
 NOT_FOUND = 404
 
@@ -153,6 +165,15 @@ def _serialized(operation: OperationModel, protocol: str, result: object) -> Bod
     )
 
 
+@cache
+def prepare(service: str) -> None:
+    """Teach moto what a service of this package needs of it, once, when it is first used."""
+    if service == "ec2":
+        prefixes = importlib.import_module("moto.ec2.utils")
+        prefixes.EC2_RESOURCE_TO_PREFIX.update(TAGGED_HERE)
+        prefixes.EC2_PREFIX_TO_RESOURCE.update({prefix: kind for kind, prefix in TAGGED_HERE.items()})
+
+
 class Refusal(ServiceException):
     """An error of ours; moto looks up the model of its own ones by their module."""
 
@@ -161,6 +182,7 @@ class Moto:
     """moto's own application: one backend per service, loaded on its first request."""
 
     def __init__(self) -> None:
+        os.environ.update(MOTO_SETTINGS)
         self._application = DomainDispatcherApplication(create_backend_app)
 
     def pass_on(self, environ: Environ, account: str) -> Body:
@@ -168,9 +190,10 @@ class Moto:
         environ["HTTP_X_MOTO_ACCOUNT_ID"] = account
         chunks, line, headers = run_wsgi_app(self._application, environ)
         status = int(line.split()[0])
-        if status == NOT_FOUND and headers.get("Content-Type", "").startswith("text/html"):
+        content = _joined(chunks)
+        if status == NOT_FOUND and content.startswith(b"<!doctype html>"):
             raise NotImplementedError(environ["PATH_INFO"])  # Flask's page: moto has no such route
-        return Body(status, list(headers), _joined(chunks))
+        return Body(status, list(headers), content)
 
     def ask(self, service: str, operation: str, params: Answer, *, signer: Signer) -> Answer:
         """Ask moto one operation; raises ``AwsError`` with what moto refused it with."""

@@ -3,11 +3,12 @@
 Modules, lowest first:
 
     files ports pki kubeconfig     what stands on disk before anything starts
-    process                        start, find and stop detached processes
-    parts                          the table of parts: command line, needs, probe, real or stand-in
-    kueue etcd                     what is put into the control plane, and how it is emptied
+    process health part            start, find, judge and stop one detached process
+    control_plane stand_ins parts  what each part runs: the real ones, the others, all
+    api etcd kueue stages          what is put into the control plane and kwok
     lifecycle status               up, down and status over the parts
     faults                         what shall go wrong, and on which node
-    hardware node_objects nodes    node groups become nodes
-    kubelet                        logs of simulated pods
+    launch hardware node_objects   the Node that an instance of a node group is
+    cloud registry reconciler      follow node groups, run instances, register Nodes
+    nodes kubelet logs             the two processes of our own
 """

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import boto3
 import botocore.config
-import yaml
 
+from scripts.local.stacks import Place
+from scripts.local.target.launch import Launch, launch
 from scripts.local.target.node_objects import Group, Instance
 
-__all__ = ["Cloud", "Cluster", "Place", "credentials", "places"]
+__all__ = ["Cloud", "Cluster", "credentials"]
 
 NODEGROUP_TAG = "eks:nodegroup-name"
 CLUSTER_TAG = "eks:cluster-name"
@@ -25,14 +25,6 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a cluster may be: an account and a region."""
-
-    account: str
-    region: str
-
-
-@dataclass(frozen=True)
 class Cluster:
     """The live EKS cluster."""
 
@@ -41,21 +33,12 @@ class Cluster:
     born: str
     """When it was created: a new cluster of the same name is another one."""
 
+    kubernetes: str
+
 
 def credentials(account: str) -> dict[str, str]:
     """Give the simulator's credentials of an account, by their environment names."""
     return {"AWS_ACCESS_KEY_ID": f"EMBEDDED{account}", "AWS_SECRET_ACCESS_KEY": "embedded"}
-
-
-def places(folder: Path) -> list[Place]:
-    """Give the accounts and regions that the stack files in ``folder`` name."""
-    found: dict[Place, None] = {}
-    for path in sorted(folder.glob("Pulumi.*.yaml")):
-        content: Json = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader) or {}
-        site = (content.get("config") or {}).get("trainyard:site") or {}
-        if "account" in site and "region" in site:
-            found[Place(str(site["account"]), str(site["region"]))] = None
-    return list(found)
 
 
 class Cloud:
@@ -64,7 +47,7 @@ class Cloud:
     def __init__(self, endpoint: str, place: Place) -> None:
         self.place = place
         keys = credentials(place.account)
-        session = boto3.Session(
+        session: Any = boto3.Session(  # its overloads, one per service, lack EKS
             aws_access_key_id=keys["AWS_ACCESS_KEY_ID"],
             aws_secret_access_key=keys["AWS_SECRET_ACCESS_KEY"],
             region_name=place.region,
@@ -72,11 +55,8 @@ class Cloud:
         # Few retries: whoever loops over this tries again anyway.
         config = botocore.config.Config(retries={"mode": "standard", "max_attempts": 2})
 
-        def client(service: str) -> Any:  # noqa: ANN401 - EKS has no type stubs here
-            return session.client(service, endpoint_url=endpoint, config=config)  # pyright: ignore[reportCallIssue, reportArgumentType, reportUnknownVariableType] - the overloads are per literal service
-
-        self._eks = client("eks")
-        self._ec2 = client("ec2")
+        self._eks = session.client("eks", endpoint_url=endpoint, config=config)
+        self._ec2 = session.client("ec2", endpoint_url=endpoint, config=config)
         self._zones: dict[str, tuple[str, str]] = {}
 
     def cluster(self) -> Cluster | None:
@@ -85,16 +65,17 @@ class Cloud:
         if not names:
             return None
         described = self._eks.describe_cluster(name=names[0])["cluster"]
-        return Cluster(self.place, names[0], str(described["createdAt"]))
+        born = str(described["createdAt"])
+        return Cluster(self.place, names[0], born, str(described["version"]))
 
-    def groups(self, cluster: str) -> Iterator[Group]:
+    def groups(self, cluster: Cluster) -> Iterator[Group]:
         """Give the node groups that have or shall have instances."""
-        for page in self._eks.get_paginator("list_nodegroups").paginate(clusterName=cluster):
+        for page in self._eks.get_paginator("list_nodegroups").paginate(clusterName=cluster.name):
             for name in page["nodegroups"]:
-                answer = self._eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)
+                answer = self._eks.describe_nodegroup(clusterName=cluster.name, nodegroupName=name)
                 described = answer["nodegroup"]
                 if described["status"] != "DELETING":
-                    yield group(described, self.place.region, self._template(described))
+                    yield group(described, cluster, launch(self._template(described)))
 
     def _template(self, described: Json) -> Json:
         """Give the data of a node group's launch template; empty without one."""
@@ -128,9 +109,7 @@ class Cloud:
     def running(self) -> set[str]:
         """Give the ids of all running instances; much smaller than their descriptions."""
         pages = self._ec2.get_paginator("describe_instance_status").paginate()
-        return {
-            status["InstanceId"] for page in pages for status in page["InstanceStatuses"]
-        }
+        return {status["InstanceId"] for page in pages for status in page["InstanceStatuses"]}
 
     def launch(self, group: Group, indexes: Sequence[int]) -> list[Instance]:
         """Run an instance for each index, spread over the group's subnets."""
@@ -150,7 +129,7 @@ class Cloud:
             GENERATION_TAG: group.generation,
         }
         answer = self._ec2.run_instances(
-            **({"ImageId": group.image} if group.image else {}),
+            **({"ImageId": group.launch.image} if group.launch.image else {}),
             InstanceType=group.instance_type,
             SubnetId=subnet,
             MinCount=len(indexes),
@@ -193,26 +172,25 @@ def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"Key": key, "Value": value} for key, value in tags.items()]
 
 
-def group(described: Json, region: str, template: Json) -> Group:
-    """Read a node group from EKS's description and its launch template's data."""
-    types = described.get("instanceTypes") or []
-    launch = described.get("launchTemplate")
+def group(described: Json, cluster: Cluster, start: Launch) -> Group:
+    """Read a node group from EKS's description."""
+    types: list[str] = described.get("instanceTypes") or []
+    taints: list[dict[str, str]] = described.get("taints") or []
+    template = described.get("launchTemplate")
     return Group(
         name=described["nodegroupName"],
         arn=described["nodegroupArn"],
         cluster=described["clusterName"],
-        region=region,
-        instance_type=template.get("InstanceType") or types[0],
+        region=cluster.place.region,
+        instance_type=start.instance_type or types[0],
         desired=int(described["scalingConfig"]["desiredSize"]),
         subnets=tuple(described["subnets"]),
         labels=described.get("labels") or {},
-        taints=tuple(
-            (taint["key"], taint.get("value", ""), taint["effect"])
-            for taint in described.get("taints") or []
-        ),
+        taints=tuple((taint["key"], taint.get("value", ""), taint["effect"]) for taint in taints),
         capacity=described.get("capacityType", "ON_DEMAND"),
-        kubernetes=str(described.get("version", "")),
+        # EKS names no version for a group with an image of one's own.
+        kubernetes=str(described.get("version") or cluster.kubernetes),
         image_release=str(described.get("releaseVersion", "")),
-        template=(str(launch["id"]), str(launch.get("version", "1"))) if launch else None,
-        image=template.get("ImageId"),
+        template=(str(template["id"]), str(template.get("version", "1"))) if template else None,
+        launch=start,
     )

@@ -30,9 +30,7 @@ class Etcd:
     def __init__(self, url: str, pki: Pki) -> None:
         self._url = url
         self._context = ssl.create_default_context(cafile=str(pki.ca))
-        self._context.load_cert_chain(
-            pki.certificate("apiserver-etcd"), pki.key("apiserver-etcd")
-        )
+        self._context.load_cert_chain(pki.certificate("apiserver-etcd"), pki.key("apiserver-etcd"))
 
     def _call(self, method: str, body: dict[str, Any]) -> dict[str, Any]:
         request = urllib.request.Request(  # noqa: S310 - https to 127.0.0.1
@@ -50,9 +48,7 @@ class Etcd:
     def delete(self, first: str, last: str) -> None:
         """Delete the keys from ``first`` to ``last``, both included."""
         # The smallest key behind the last one is the last one and a zero byte.
-        self._call(
-            "deleterange", {"key": _base64(first), "range_end": _base64(f"{last}\0")}
-        )
+        self._call("deleterange", {"key": _base64(first), "range_end": _base64(f"{last}\0")})
 
     def put(self, key: str, value: str) -> None:
         """Store bytes given in base64."""

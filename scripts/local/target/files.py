@@ -6,7 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-__all__ = ["read_json", "write_json", "write_private"]
+import yaml
+
+__all__ = ["dump_yaml", "read_json", "write_json", "write_private"]
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -32,3 +34,10 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON has no narrower type
         return json.loads(path.read_bytes())
     except FileNotFoundError:
         return None
+
+
+def dump_yaml(*documents: object) -> bytes:
+    """Write YAML documents with their keys in the order given."""
+    writer: Any = yaml  # its stubs know no complete types
+    content: bytes = writer.safe_dump_all(documents, sort_keys=False, encoding="utf-8")
+    return content

@@ -1,9 +1,10 @@
-"""What an instance type gives a node, from the catalog."""
+"""What an instance type and its launch template give a node."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from components.catalog import InstanceType
+from scripts.local.target.launch import Launch
 
 __all__ = ["Hardware", "hardware"]
 
@@ -12,8 +13,7 @@ ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 DEVICES = {"nvidia": "nvidia.com/gpu", "neuron": "aws.amazon.com/neuron"}
 """The resource that each vendor's device plugin offers."""
 
-EFA_HUGEPAGES_MIB = 5128 * 2
-"""5,128 pages of 2 MiB: what the EFA installer reserves on a node with EFA."""
+PAGE_MIB = 2
 
 POD_MIB, BASE_MIB = 11, 255
 """Memory that the kubelet of the EKS AMI keeps back: 255 MiB and 11 MiB for each pod."""
@@ -30,7 +30,7 @@ class Hardware:
     vcpus: int
     memory_mib: int
     max_pods: int
-    local_nvme_gib: int
+    disk_gib: int
     hugepages_mib: int
     accelerators: int
     devices: Mapping[str, str]
@@ -52,22 +52,23 @@ class Hardware:
         return int(reserved + left * 2.5)
 
 
-def hardware(kind: InstanceType) -> Hardware:
-    """Give the capacity of a node of this type, once its device plugins run."""
+def hardware(kind: InstanceType, start: Launch) -> Hardware:
+    """Give the capacity of a node of this type and launch template, once its plugins run."""
     devices: dict[str, str] = {}
     accelerator = kind.accelerator
     if accelerator:
         devices[DEVICES[accelerator.vendor]] = str(accelerator.count)
-    if kind.efa_interfaces:
-        devices["vpc.amazonaws.com/efa"] = str(kind.efa_interfaces)
+    if start.efa_interfaces:
+        devices["vpc.amazonaws.com/efa"] = str(start.efa_interfaces)
+    # Decimal gigabytes to binary ones.
+    nvme_gib = kind.local_nvme_gb * 10**9 // 2**30
     return Hardware(
         architecture=ARCHITECTURES[kind.architecture],
         vcpus=kind.vcpus,
         memory_mib=kind.memory_gib * 1024,
         max_pods=kind.max_pods,
-        # Decimal gigabytes to binary ones.
-        local_nvme_gib=kind.local_nvme_gb * 10**9 // 2**30,
-        hugepages_mib=EFA_HUGEPAGES_MIB if kind.efa_interfaces and accelerator else 0,
+        disk_gib=nvme_gib if start.local_storage and nvme_gib else start.disk_gib,
+        hugepages_mib=start.huge_pages * PAGE_MIB,
         accelerators=accelerator.count if accelerator else 0,
         devices=devices,
     )

@@ -61,9 +61,7 @@ def _context(pki: Pki) -> ssl.SSLContext:
     return context
 
 
-def heartbeat_probe(
-    path: Path, oldest: float, clock: Callable[[], float] = time.time
-) -> Probe:
+def heartbeat_probe(path: Path, oldest: float, clock: Callable[[], float] = time.time) -> Probe:
     """Read ``{"at": seconds, "error": text or null}`` as a looping process writes it."""
 
     def probe() -> Health:

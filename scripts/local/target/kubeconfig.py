@@ -4,8 +4,7 @@ import base64
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from scripts.local.target.files import dump_yaml
 from scripts.local.target.pki import Pki
 
 __all__ = ["client_kubeconfig", "webhook_kubeconfig"]
@@ -25,7 +24,7 @@ def _document(cluster: dict[str, str], user: dict[str, str], user_name: str) -> 
         ],
         "current-context": "trainyard-embedded",
     }
-    return yaml.safe_dump(document, sort_keys=False).encode()
+    return dump_yaml(document)
 
 
 def _inline(path: Path) -> str:
@@ -33,7 +32,7 @@ def _inline(path: Path) -> str:
 
 
 def client_kubeconfig(server: str, pki: Pki, name: str) -> bytes:
-    """Log in at ``server`` with the client certificate ``name``; it holds the key, keep it private."""
+    """Log in at ``server`` with the certificate ``name``; holds the key, so keep it private."""
     return _document(
         {"server": server, "certificate-authority-data": _inline(pki.ca)},
         {

@@ -9,18 +9,16 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import yaml
-from lightkube import Client
-from lightkube.codecs import from_dict
 
+from scripts.local.target.api import Api, Json
 from scripts.local.target.files import write_private
+from scripts.local.target.pki import Pki
 
 __all__ = ["NAMESPACE", "apply_objects", "controller_configuration", "objects"]
 
 NAMESPACE = "kueue-system"
-FIELD_MANAGER = "trainyard-embedded-target"
 
 CONVERTED = ("localqueues", "clusterqueues", "cohorts", "workloads", "multikueueclusters")
 """The CRDs with a conversion webhook, as config/components/crd/kustomization.yaml patches them."""
@@ -29,6 +27,8 @@ PLAIN_KINDS = frozenset({"pods", "deployments", "statefulsets"})
 """Kinds that system namespaces hold too; their webhooks leave those namespaces alone."""
 
 SYSTEM_NAMESPACES = ("kube-system", NAMESPACE)
+
+AUTHORITY, WEBHOOK = "kueue-ca", "kueue-webhook"
 
 FRAMEWORKS = (
     "batch/job",
@@ -41,10 +41,8 @@ FRAMEWORKS = (
 )
 """What the controller admits; a framework whose CRD is not installed waits for it."""
 
-Object = dict[str, Any]
 
-
-def objects(module: Path, webhook: str, ca: bytes) -> Iterator[Object]:
+def objects(module: Path, webhook: str, pki: Pki) -> Iterator[Json]:
     """Give Kueue's namespace, CRDs, roles and webhook configurations, in the order to apply.
 
     Parameters
@@ -53,35 +51,55 @@ def objects(module: Path, webhook: str, ca: bytes) -> Iterator[Object]:
         The source folder of Kueue's Go module.
     webhook
         Where the controller serves its webhooks, ``https://host:port``.
-    ca
-        The authority that signed the webhook server's certificate, PEM.
+    pki
+        Holds the webhooks' certificate and its authority.
     """
     components = module / "config" / "components"
-    bundle = base64.b64encode(ca).decode()
+    bundle = _base64(pki.certificate(AUTHORITY))
     yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    yield _secret(pki)
     for crd in _load(sorted((components / "crd" / "bases").glob("*.yaml"))):
         yield _converted(crd, webhook, bundle)
-    for role in _load(sorted((components / "rbac").glob("*role.yaml"))):
-        if role["kind"] == "ClusterRole":
-            yield _renamed(role)
-    yield _binding()
+    for pattern in ("*role.yaml", "*role_binding.yaml"):
+        for role in _load(sorted((components / "rbac").glob(pattern))):
+            yield _role(role)
     for configuration in _load([components / "webhook" / "manifests.yaml"]):
         yield _redirected(configuration, webhook, bundle)
 
 
-def _load(paths: Iterable[Path]) -> Iterator[Object]:
+def _base64(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()
+
+
+def _secret(pki: Pki) -> Json:
+    """Give the Secret in which Kueue keeps its certificate; a good one it leaves alone."""
+    data = {
+        "ca.crt": _base64(pki.certificate(AUTHORITY)),
+        "ca.key": _base64(pki.key(AUTHORITY)),
+        "tls.crt": _base64(pki.certificate(WEBHOOK)),
+        "tls.key": _base64(pki.key(WEBHOOK)),
+    }
+    metadata = {"name": "kueue-webhook-server-cert", "namespace": NAMESPACE}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+
+
+def _load(paths: Iterable[Path]) -> Iterator[Json]:
     for path in paths:
         with path.open("rb") as file:
             # The C loader: the largest CRD has 1.4 MB, which the Python one reads in seconds.
             yield from yaml.load_all(file, Loader=yaml.CSafeLoader)
 
 
-def _renamed(item: Object) -> Object:
+def _prefixed(named: Json) -> Json:
+    return named | {"name": f"kueue-{named['name']}"}
+
+
+def _renamed(item: Json) -> Json:
     """Prefix a name as kustomize does for the chart."""
-    return item | {"metadata": item["metadata"] | {"name": f"kueue-{item['metadata']['name']}"}}
+    return item | {"metadata": _prefixed(item["metadata"])}
 
 
-def _converted(crd: Object, webhook: str, bundle: str) -> Object:
+def _converted(crd: Json, webhook: str, bundle: str) -> Json:
     if crd["spec"]["names"]["plural"] not in CONVERTED:
         return crd
     client = {"url": f"{webhook}/convert", "caBundle": bundle}
@@ -92,7 +110,7 @@ def _converted(crd: Object, webhook: str, bundle: str) -> Object:
     return crd | {"spec": crd["spec"] | {"conversion": conversion}}
 
 
-def _redirected(configuration: Object, webhook: str, bundle: str) -> Object:
+def _redirected(configuration: Json, webhook: str, bundle: str) -> Json:
     selector = {
         "matchExpressions": [
             {
@@ -102,39 +120,30 @@ def _redirected(configuration: Object, webhook: str, bundle: str) -> Object:
             }
         ]
     }
-    hooks: list[Object] = []
+    hooks: list[Json] = []
     for hook in configuration["webhooks"]:
         path = hook["clientConfig"]["service"]["path"]
-        changed: Object = hook | {
-            "clientConfig": {"url": f"{webhook}{path}", "caBundle": bundle}
-        }
+        changed: Json = hook | {"clientConfig": {"url": f"{webhook}{path}", "caBundle": bundle}}
         if PLAIN_KINDS & set(hook["rules"][0]["resources"]):
             changed["namespaceSelector"] = selector
         hooks.append(changed)
     return _renamed(configuration) | {"webhooks": hooks}
 
 
-def _binding() -> Object:
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": "kueue-manager-rolebinding"},
-        "roleRef": {
-            "apiGroup": "rbac.authorization.k8s.io",
-            "kind": "ClusterRole",
-            "name": "kueue-manager-role",
-        },
-        "subjects": [
-            {
-                "kind": "User",
-                "apiGroup": "rbac.authorization.k8s.io",
-                "name": "kueue-controller",
-            }
-        ],
-    }
+def _role(item: Json) -> Json:
+    """Give a role or a binding as kustomize would, bound to the controller's certificate."""
+    changed = _renamed(item)
+    if "namespace" in changed["metadata"]:
+        changed["metadata"]["namespace"] = NAMESPACE
+    if "roleRef" in changed:
+        changed["roleRef"] = _prefixed(item["roleRef"])
+        group = "rbac.authorization.k8s.io"
+        user = {"kind": "User", "apiGroup": group, "name": "kueue-controller"}
+        changed["subjects"] = [user]
+    return changed
 
 
-def apply_objects(client: Client, items: Iterable[Object], done: Path) -> bool:
+def apply_objects(api: Api, items: Iterable[Json], done: Path) -> bool:
     """Apply the objects on the server's side, unless ``done`` says that just these are applied.
 
     Says whether anything was applied.
@@ -144,12 +153,12 @@ def apply_objects(client: Client, items: Iterable[Object], done: Path) -> bool:
     if done.exists() and done.read_text(encoding="ascii") == digest:
         return False
     for item in items:
-        client.apply(from_dict(item), field_manager=FIELD_MANAGER, force=True)
+        api.apply(item)
     write_private(done, digest.encode())
     return True
 
 
-def controller_configuration(ports: Mapping[str, int], certificates: Path) -> Object:
+def controller_configuration(ports: Mapping[str, int], certificates: Path) -> Json:
     """Give the controller's configuration; ``certificates`` holds ``tls.crt`` and ``tls.key``."""
     return {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
@@ -163,7 +172,13 @@ def controller_configuration(ports: Mapping[str, int], certificates: Path) -> Ob
             "port": ports["kueue-webhook"],
             "certDir": str(certificates),
         },
-        "internalCertManagement": {"enable": False},
+        # Enabled, because otherwise it insists on certificates in /etc. It finds good ones in its
+        # Secret and makes none.
+        "internalCertManagement": {
+            "enable": True,
+            "webhookServiceName": "kueue-webhook-service",
+            "webhookSecretName": "kueue-webhook-server-cert",
+        },
         "leaderElection": {"leaderElect": False},
         # Ten times the chart's numbers: a gang of a thousand pods is one of the target's uses.
         "clientConnection": {"qps": 500, "burst": 1000},

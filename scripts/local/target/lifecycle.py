@@ -1,36 +1,38 @@
 """Bring the target up, see how it is, take it down."""
 
 import contextlib
-import datetime
+import datetime as dt
 import fcntl
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import httpx
-import psutil
-import yaml
-from lightkube import Client, KubeConfig
 
 from scripts.errors import FailedError, UsageError
 from scripts.local.home import Home
 from scripts.local.target import process
+from scripts.local.target.api import Api
 from scripts.local.target.etcd import Etcd, save_baseline
-from scripts.local.target.files import write_private
-from scripts.local.target.health import Health
+from scripts.local.target.files import dump_yaml, write_private
 from scripts.local.target.kubeconfig import client_kubeconfig, webhook_kubeconfig
 from scripts.local.target.kueue import apply_objects, controller_configuration, objects
-from scripts.local.target.parts import Part, Tools, part_environment, parts
+from scripts.local.target.part import KUEUE_OBJECTS, REPOSITORY, Part, part_environment
+from scripts.local.target.parts import ORDER, parts
 from scripts.local.target.pki import Pki, ensure_pki
 from scripts.local.target.ports import PortInUseError, is_free, load_ports
 from scripts.local.target.stages import kwok_configuration
+from scripts.local.toolchain.tools import Tools
 
-__all__ = ["Target", "down", "exclusive", "prepare", "up"]
+__all__ = ["RESTART_GRACE_SECONDS", "Target", "down", "exclusive", "prepare", "up"]
 
 START_SECONDS = 90.0
 """How long a part may take to be well: ten times what it takes on two busy cores."""
+
+RESTART_GRACE_SECONDS = 1.0
+"""A part that comes back at once need not say farewell to those who are connected; the API server
+would wait for them for a minute. What it stores is safe in etcd."""
 
 POLL_SECONDS = 0.1
 LOG_LINES = 12
@@ -59,10 +61,9 @@ class Target:
         """The address of the AWS simulator."""
         return f"http://127.0.0.1:{self.ports['simulator']}"
 
-    def client(self) -> Client:
+    def kubernetes(self) -> Api:
         """Log in to the API server as the target's administrator."""
-        config = KubeConfig.from_file(self.home.kubeconfig)
-        return Client(config=config, timeout=httpx.Timeout(30))
+        return Api(self.home)
 
     def etcd(self) -> Etcd:
         """Reach the store behind the API server."""
@@ -70,7 +71,7 @@ class Target:
 
 
 @contextlib.contextmanager
-def exclusive(home: Home) -> Iterator[None]:
+def exclusive(home: Home) -> Generator[None]:
     """Hold the home's lock, so that one ``up`` or ``down`` works at a time.
 
     Raises
@@ -90,12 +91,12 @@ def exclusive(home: Home) -> Iterator[None]:
         yield
 
 
-def prepare(home: Home, tools: Tools) -> Target:
+def prepare(home: Home, tools: Tools, stacks: Path = REPOSITORY) -> Target:
     """Make ports, certificates and configuration files; what is good already stays as it is."""
     home.make()
     ports = load_ports(home.ports)
-    pki = ensure_pki(home.pki, datetime.datetime.now(datetime.UTC))
-    target = Target(home, tools, ports, pki, parts(home, tools, ports, pki))
+    pki = ensure_pki(home.pki, dt.datetime.now(dt.UTC))
+    target = Target(home, tools, ports, pki, parts(home, tools, ports, pki, stacks))
     for name in ("controller-manager", "scheduler", "kwok", "kueue"):
         _write(home.config / f"{name}.kubeconfig", client_kubeconfig(target.api, pki, name))
     _write(home.kubeconfig, client_kubeconfig(target.api, pki, "admin"))
@@ -104,10 +105,10 @@ def prepare(home: Home, tools: Tools) -> Target:
     _write(home.config / "kwok.yaml", kwok_configuration(tools.kwok_module))
     certificates = home.config / "kueue-certificates"
     certificates.mkdir(mode=0o700, exist_ok=True)
-    _write(certificates / "tls.crt", pki.certificate("server").read_bytes())
-    _write(certificates / "tls.key", pki.key("server").read_bytes())
+    _write(certificates / "tls.crt", pki.certificate("kueue-webhook").read_bytes())
+    _write(certificates / "tls.key", pki.key("kueue-webhook").read_bytes())
     configuration = controller_configuration(ports, certificates)
-    _write(home.config / "kueue.yaml", yaml.safe_dump(configuration, sort_keys=False).encode())
+    _write(home.config / "kueue.yaml", dump_yaml(configuration))
     return target
 
 
@@ -124,6 +125,8 @@ class _Start:
     report: Report
     well: set[str] = field(default_factory=set[str])
     started: dict[str, float] = field(default_factory=dict[str, float])
+    pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    installation: Future[bool] | None = None
 
     def run(self) -> None:
         """Start each part as soon as those it needs are well, until all are."""
@@ -135,8 +138,8 @@ class _Start:
             for part in self.target.parts:
                 if part.name in self.started and part.name not in self.well:
                     self._look(part)
-            if "kube-apiserver" in self.well and "kueue-objects" not in self.well:
-                self._install_kueue()
+            if "kube-apiserver" in self.well and KUEUE_OBJECTS not in self.well:
+                self._look_at_installation()
             time.sleep(POLL_SECONDS)
 
     def _begin(self, part: Part) -> None:
@@ -147,10 +150,12 @@ class _Start:
             return
         if record:
             self.report(f"{part.name}: its settings changed, starting it anew")
-            process.stop(home, part.name)
+            process.stop(home, part.name, grace=RESTART_GRACE_SECONDS)
         elif part.port and not is_free(part.port):
             raise PortInUseError(part.name, part.port)
         self.report(f"{part.name}: starting {part.version} ({part.about})")
+        for sign in part.signs:
+            sign.unlink(missing_ok=True)
         process.start(
             home,
             part.name,
@@ -174,14 +179,20 @@ class _Start:
             seen = f"after {START_SECONDS:g} s {health.detail}"
             raise _did_not_start(self.target.home, part, seen)
 
-    def _install_kueue(self) -> None:
+    def _look_at_installation(self) -> None:
+        """Put Kueue's objects into the control plane while other parts start."""
+        if self.installation is None:
+            self.installation = self.pool.submit(self._install_kueue)
+        if self.installation.done():
+            if self.installation.result():
+                self.report("kueue: applied its CRDs, roles and webhooks")
+            self.well.add(KUEUE_OBJECTS)
+
+    def _install_kueue(self) -> bool:
         target = self.target
         webhook = f"https://127.0.0.1:{target.ports['kueue-webhook']}"
-        items = objects(target.tools.kueue_module, webhook, target.pki.ca.read_bytes())
-        done = target.home.state / "kueue-objects"
-        if apply_objects(target.client(), items, done):
-            self.report("kueue: applied its CRDs, roles and webhooks")
-        self.well.add("kueue-objects")
+        items = objects(target.tools.kueue_module, webhook, target.pki)
+        return apply_objects(target.kubernetes(), items, target.home.state / "kueue-objects")
 
 
 def _did_not_start(home: Home, part: Part, seen: str) -> FailedError:
@@ -195,7 +206,7 @@ def _did_not_start(home: Home, part: Part, seen: str) -> FailedError:
     )
 
 
-def up(home: Home, tools: Tools, report: Report) -> Target:
+def up(home: Home, tools: Tools, report: Report, stacks: Path = REPOSITORY) -> Target:
     """Start what does not run, and wait until every part is well.
 
     Raises
@@ -206,7 +217,7 @@ def up(home: Home, tools: Tools, report: Report) -> Target:
         If a part did not start.
     """
     with exclusive(home):
-        target = prepare(home, tools)
+        target = prepare(home, tools, stacks)
         _Start(target, report).run()
         baseline = home.state / "baseline.json"
         if not baseline.exists():
@@ -214,7 +225,7 @@ def up(home: Home, tools: Tools, report: Report) -> Target:
     return target
 
 
-def down(home: Home, names: Sequence[str], report: Report, *, wipe: bool) -> None:
+def down(home: Home, report: Report, *, wipe: bool) -> None:
     """End all parts, the last started first; with ``wipe`` give up the state as well.
 
     Raises
@@ -223,27 +234,13 @@ def down(home: Home, names: Sequence[str], report: Report, *, wipe: bool) -> Non
         If another ``up`` or ``down`` is working.
     """
     with exclusive(home):
-        for name in reversed(names):
+        for name in reversed(ORDER):
             if process.stop(home, name):
                 report(f"{name}: ended")
         if wipe:
-            for path in (home.state, home.pki, home.config, home.logs, home.pids, home.backend.parent):
+            pulumi = home.backend.parent
+            for path in (home.state, home.pki, home.config, home.logs, home.pids, pulumi):
                 shutil.rmtree(path)
             for path in (home.ports, home.kubeconfig, home.faults):
                 path.unlink(missing_ok=True)
             report(f"wiped {home.root}")
-
-
-def health(home: Home, part: Part) -> Health:
-    """Judge one part: does its process run, and is it well?"""
-    if process.find(home, part.name) is None:
-        return Health("fail", "does not run")
-    return part.probe()
-
-
-def uptime(home: Home, name: str, now: float) -> float | None:
-    """Give for how many seconds a part has been running, or None."""
-    record = process.find(home, name)
-    if record is None:
-        return None
-    return now - psutil.Process(record.pid).create_time()

@@ -1,12 +1,13 @@
 """The Node that a real kubelet on an instance of a node group would register."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from scripts.local.target.faults import INDEX_ANNOTATION
 from scripts.local.target.hardware import Hardware
+from scripts.local.target.launch import Launch
 
 __all__ = [
     "DEAD",
@@ -17,8 +18,11 @@ __all__ = [
     "Instance",
     "node_object",
     "ready_unknown",
+    "relabelled",
     "taint_objects",
 ]
+
+Json = dict[str, Any]
 
 LIFE_LABEL = "trainyard.dev/stand-in"
 RUNNING = "running"
@@ -35,9 +39,6 @@ EFFECTS = {
 BLOCK_SIZES = {3: 16, 2: 64, 1: 512}
 """Nodes of one node group under one switch, by layer (1 is the top, 3 the closest). AWS does not
 publish such numbers; these make several blocks on each layer of a thousand nodes."""
-
-EPHEMERAL_GIB = 200
-"""Root volume of a node without local NVMe; the gate and the queues do not look at it."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Group:
     template: tuple[str, str] | None
     """Id and version of the launch template."""
 
-    image: str | None = None
+    launch: Launch
 
     @property
     def generation(self) -> str:
@@ -84,7 +85,7 @@ class Instance:
     index: int
 
 
-def node_object(group: Group, instance: Instance, hardware: Hardware, *, life: str) -> dict[str, Any]:
+def node_object(group: Group, instance: Instance, hardware: Hardware, *, life: str) -> Json:
     """Give the Node; ``life`` is ``running`` or ``dead``."""
     labels = _labels(group, instance, hardware)
     return {
@@ -124,8 +125,8 @@ def _labels(group: Group, instance: Instance, hardware: Hardware) -> dict[str, s
         "eks.amazonaws.com/nodegroup": group.name,
         "eks.amazonaws.com/capacityType": group.capacity,
     }
-    if group.image:
-        labels["eks.amazonaws.com/nodegroup-image"] = group.image
+    if group.launch.image:
+        labels["eks.amazonaws.com/nodegroup-image"] = group.launch.image
     if group.template:
         labels["eks.amazonaws.com/sourceLaunchTemplateId"] = group.template[0]
         labels["eks.amazonaws.com/sourceLaunchTemplateVersion"] = group.template[1]
@@ -144,12 +145,12 @@ def _switch(group: Group, instance: Instance, layer: int) -> str:
     return "nn-" + hashlib.sha256(place.encode()).hexdigest()[:17]
 
 
-def _status(group: Group, instance: Instance, hardware: Hardware) -> dict[str, Any]:
+def _status(group: Group, instance: Instance, hardware: Hardware) -> Json:
     capacity = {
         "cpu": str(hardware.vcpus),
         "memory": f"{hardware.memory_mib}Mi",
         "pods": str(hardware.max_pods),
-        "ephemeral-storage": f"{hardware.local_nvme_gib or EPHEMERAL_GIB}Gi",
+        "ephemeral-storage": f"{hardware.disk_gib}Gi",
         "hugepages-2Mi": f"{hardware.hugepages_mib}Mi",
         **hardware.devices,
     }
@@ -182,7 +183,24 @@ def _status(group: Group, instance: Instance, hardware: Hardware) -> dict[str, A
     }
 
 
-def ready_unknown(now: str) -> dict[str, Any]:
+def relabelled(present: Sequence[Json], before: Group, after: Group) -> Json:
+    """Give the patch that brings a node group's new labels and taints to a Node, as EKS does.
+
+    Taints of others stay, and one that was taken away meanwhile (a gate does that) stays away.
+    """
+    removed: dict[str, str | None] = dict.fromkeys(before.labels.keys() - after.labels.keys())
+    old, new = taint_objects(before), taint_objects(after)
+    added = [taint for taint in new if taint not in old]
+    unchanged = [taint for taint in new if taint in old and taint in present]
+    ours = {(taint["key"], taint["effect"]) for taint in (*old, *added)}
+    others = [taint for taint in present if (taint["key"], taint["effect"]) not in ours]
+    return {
+        "metadata": {"labels": {**removed, **after.labels}},
+        "spec": {"taints": [*others, *unchanged, *added]},
+    }
+
+
+def ready_unknown(now: str) -> Json:
     """Give the status patch that the node controller makes when a kubelet falls silent."""
     condition = {
         "type": "Ready",

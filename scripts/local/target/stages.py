@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 
+from scripts.local.target.files import dump_yaml
+
 __all__ = ["POD_SECONDS", "kwok_configuration"]
 
 STAGES = (
@@ -43,7 +45,7 @@ def kwok_configuration(module: Path) -> bytes:
         "options": options,
     }
     documents = [document, *_stages(module / "kustomize" / "stage")]
-    return yaml.safe_dump_all(documents, sort_keys=False).encode()
+    return dump_yaml(*documents)
 
 
 def _stages(folder: Path) -> Iterator[dict[str, Any]]:

@@ -8,13 +8,20 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = ["Places", "cache_home"]
+__all__ = ["Places", "cache_home", "usable_cpus"]
 
 
 def cache_home(environment: Mapping[str, str]) -> Path:
     """Trainyard's cache folder: ``TRAINYARD_CACHE``, or the user's own."""
     told = environment.get("TRAINYARD_CACHE")
     return Path(told).absolute() if told else Path(platformdirs.user_cache_dir("trainyard"))
+
+
+def usable_cpus() -> int:
+    """Return how many CPUs this process may use; where that is not known, how many there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class Places:
 
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     python: str = sys.executable
-    cpus: int = os.cpu_count() or 1
+    cpus: int = field(default_factory=usable_cpus)
 
     @classmethod
     def of_this_machine(cls) -> "Places":

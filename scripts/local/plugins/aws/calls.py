@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+import re
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import jmespath
 
-from scripts.local.plugins.aws.convert import Api, find, to_api
+from scripts.local.plugins.aws.convert import Api, place
+from scripts.local.plugins.aws.row import Call
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from botocore.model import OperationModel
-    from botocore.model import Shape as ApiShape
 
-    from scripts.local.plugins.aws.row import Call, Row
+    from scripts.local.plugins.aws.row import Row
     from scripts.local.plugins.aws.session import Item
     from scripts.local.plugins.shared.wire import Value
+
+
+_FIELD: Final = re.compile(r"\{(\w+)\}")
+
+
+def template_fields(template: str) -> list[str]:
+    """The names in the braces of a template."""
+    return _FIELD.findall(template)
 
 
 def fill(template: Api, scope: Mapping[str, Api]) -> Api:
@@ -44,6 +53,16 @@ def ask(call: Call, item: Item) -> Api:
     return jmespath.search(call.result.replace("$id", item.id), answer)
 
 
+def spelled(item: Item, operation_name: str, member: str, value: Value) -> Api:
+    """Spell one parameter of an operation as its shape wants it."""
+    shape = operation(item, Call(operation_name)).input_shape
+    if shape is None:
+        raise KeyError(f"{operation_name} takes no parameters")
+    made: dict[str, Api] = {}
+    place(made, shape, member, value, {}, member)
+    return made[member]
+
+
 def parameters(
     row: Row,
     call: Call,
@@ -61,7 +80,10 @@ def parameters(
             if value is None and name in cleared:
                 value = _nothing(row, name, item)
             if value is not None and name != "tagsAll":
-                _place(row, shape, params, name, value)
+                wanted = row.names.get(name, name)
+                for prefix in ("", *(f"{nested}." for nested in row.nested)):
+                    if place(params, shape, f"{prefix}{wanted}", value, row.names, name):
+                        break
     params |= fill(dict(call.params), item.scope())
     return params
 
@@ -86,28 +108,6 @@ def _nothing(row: Row, name: str, item: Item) -> Value:
             return ""
         case _:
             return None
-
-
-def _place(
-    row: Row, shape: ApiShape, params: dict[str, Api], name: str, value: Value
-) -> None:
-    """Put a property where the request's shape wants it; nowhere, when it has no place."""
-    wanted = row.names.get(name, name)
-    for prefix in ("", *(f"{nested}." for nested in row.nested)):
-        target, inner, place = shape, params, f"{prefix}{wanted}".split(".")
-        trail: list[str] = []
-        for part in place:
-            members: Mapping[str, ApiShape] = getattr(target, "members", {})
-            key = find(members, part)
-            if key is None:
-                break
-            trail.append(key)
-            target = members[key]
-        else:
-            for key in trail[:-1]:
-                inner = inner.setdefault(key, {})
-            inner[trail[-1]] = to_api(value, target, row.names, name)
-            return
 
 
 def operation(item: Item, call: Call) -> OperationModel:

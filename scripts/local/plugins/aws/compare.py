@@ -60,9 +60,9 @@ class Comparison:
                 yield from self.differences(old.get(key), new.get(key), _join(path, key))
         elif isinstance(old, list) and isinstance(new, list):
             yield from self._list_differences(old, new, path)
-        elif _empty(old):
+        elif old is None:
             yield path, "add"
-        elif _empty(new):
+        elif new is None:
             yield path, "delete"
         else:
             yield path, "update"
@@ -128,7 +128,8 @@ def _join(path: str, key: str) -> str:
 
 
 def _empty(value: Value) -> bool:
-    return value is None or value in ("", [], {})
+    """The real provider keeps no difference between nothing, zero and an empty list."""
+    return value is None or value in (False, 0, "", [], {})
 
 
 def _scalar(value: Value) -> Value:

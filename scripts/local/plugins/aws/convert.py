@@ -11,7 +11,7 @@ import base64
 import datetime
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from scripts.local.plugins.aws.schema import Property, schema
 
@@ -27,7 +27,7 @@ Names: TypeAlias = Mapping[str, str]
 """A property's dotted path to the API's name, where case alone does not lead there."""
 
 _PAIR: Final = 2
-_KEYS: Final = ("key", "tagkey")
+_KEYS: Final = ("key", "tagkey", "name")
 _VALUES: Final = ("value", "tagvalue")
 
 
@@ -70,13 +70,45 @@ def _to_structure(value: Value, shape: ApiShape, names: Names, path: str) -> Api
         return {name: to_api(value, member, names, path)}
     made: dict[str, Api] = {}
     for key, item in value.items():
-        inner = f"{path}.{key}"
-        name = find(members, names.get(inner, key))
-        if name is None:
+        inner = f"{path}.{key}" if path else key
+        if item is None:
+            continue
+        if not place(made, shape, names.get(inner, key), item, names, inner):
             raise KeyError(f"the API has no member for {inner}; it has {', '.join(members)}")
-        if item is not None:
-            made[name] = to_api(item, members[name], names, inner)
     return made
+
+
+def place(
+    params: dict[str, Api], shape: ApiShape, name: str, value: Value, names: Names, path: str
+) -> bool:
+    """Put a value at a dotted API name; False when ``shape`` has no such place.
+
+    Of several names, ``A|B``, the first counts that is there: what one call takes as A, another
+    may show as B.
+    """
+    for one in name.split("|"):
+        trail = _trail(shape, one)
+        if trail:
+            *holders, last = trail
+            inner = params
+            for key, _ in holders:
+                inner = inner.setdefault(key, {})
+            inner[last[0]] = to_api(value, last[1], names, path)
+            return True
+    return False
+
+
+def _trail(shape: ApiShape, name: str) -> list[tuple[str, ApiShape]]:
+    """The members, with their shapes, on the way to a dotted name; none when it leads nowhere."""
+    trail: list[tuple[str, ApiShape]] = []
+    for part in name.split("."):
+        members: Mapping[str, ApiShape] = _attribute(shape, "members", {})
+        key = find(members, part)
+        if key is None:
+            return []
+        shape = members[key]
+        trail.append((key, shape))
+    return trail
 
 
 def _to_list(value: Value, shape: ApiShape, names: Names, path: str) -> Api:
@@ -151,14 +183,24 @@ def read_members(
 
 
 def reach(answer: Api, name: str) -> Api:
-    """Follow a dotted API name; None where it leads nowhere."""
+    """Follow a dotted API name, or the first of several that leads somewhere; else None.
+
+    Of a list on the way only the first member counts.
+    """
+    return next((it for one in name.split("|") if (it := _follow(answer, one)) is not None), None)
+
+
+def _follow(answer: Api, name: str) -> Api:
     for part in name.split("."):
+        if isinstance(answer, list) and answer:
+            answer = answer[0]
         if not isinstance(answer, Mapping):
             return None
-        key = find(answer, part)
+        members = cast("Mapping[str, Api]", answer)
+        key = find(members, part)
         if key is None:
             return None
-        answer = answer[key]
+        answer = members[key]
     return answer
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 import jmespath
 
 from scripts.local.plugins.aws import tags
-from scripts.local.plugins.aws.calls import ask, operation, parameters, send
+from scripts.local.plugins.aws.calls import ask, operation, parameters, send, template_fields
 from scripts.local.plugins.aws.compare import keep_spelling
 from scripts.local.plugins.aws.convert import Api, reach, read_members
 from scripts.local.plugins.aws.schema import schema
@@ -17,9 +17,11 @@ from scripts.local.plugins.aws.session import ApiDownError, AwsError, Item
 
 if TYPE_CHECKING:
     from scripts.local.plugins.aws.row import Call, Row
-    from scripts.local.plugins.shared.wire import Props
+    from scripts.local.plugins.aws.schema import Shape
+    from scripts.local.plugins.shared.wire import Props, Value
 
-_FIELD: Final = re.compile(r"\{(\w+)\}")
+_EMPTY: Final[dict[str, Value]] = {"string": "", "boolean": False, "integer": 0}
+"""What the real provider shows for an output that AWS leaves out."""
 
 
 class PartialError(Exception):
@@ -80,14 +82,28 @@ def read(row: Row, token: str, item: Item) -> Props | None:
     scope = {**item.scope(), **state}
     for name, template in row.outputs.items():
         state.setdefault(name, template.format_map(scope))
-    for name in row.local | {"namePrefix", "bucketPrefix", "nodeGroupNamePrefix"}:
-        if name in shape.properties and item.prior.get(name) is not None:
+    kept = {*row.local, f"{row.autoname}Prefix", *(() if row.tagging else ("tags", "tagsAll"))}
+    for name in kept & shape.properties.keys():
+        if item.prior.get(name) is not None:
             state[name] = item.prior[name]
     if "region" in shape.properties:
         state["region"] = item.region
-    if "tagsAll" in shape.properties:
+    if row.tagging:
         state |= tags.shown(item, tags.read(row, item, found, state))
-    return keep_spelling(item.prior, state, row)
+    return keep_spelling(item.prior, _complete(row, shape, state), row)
+
+
+def _complete(row: Row, shape: Shape, state: Props) -> Props:
+    """Add what AWS does not show: what is at its default, and what is empty."""
+    for name, value in row.defaults.items():
+        if "." not in name and state.get(name) is None:
+            state[name] = value
+    for name, it in shape.properties.items():
+        if name not in state and (it.always or not it.settable):
+            empty = _EMPTY.get(it.type, [] if it.type.startswith("[]") else None)
+            if empty is not None:
+                state[name] = empty
+    return state
 
 
 def update(row: Row, token: str, item: Item, changed: frozenset[str]) -> Props:
@@ -100,7 +116,8 @@ def update(row: Row, token: str, item: Item, changed: frozenset[str]) -> Props:
     """
     for change in row.updates:
         if changed & set(change.when):
-            send(row, change.call, item, change.when, cleared=changed)
+            carried = item.props.keys() if change.whole else change.when
+            send(row, change.call, item, carried, cleared=changed)
     if row.hooks.update:
         row.hooks.update(item, changed)
     if "tagsAll" in changed:
@@ -133,9 +150,11 @@ def delete(row: Row, item: Item) -> None:
             if error.gone:
                 return True
             refused = error
-            if not error.busy:
-                raise
-            return None
+            if error.busy:
+                return None
+            if _look(row, item) is None:
+                return True
+            raise
         return True
 
     if item.session.until(attempt, item.patience) is None and refused:
@@ -153,14 +172,17 @@ def identify(row: Row, item: Item) -> Item:
         parts = _parts(template, item.id)
         if parts:
             known: Props = {**item.props, **parts}
-            own = form.format_map(known) if form and set(_FIELD.findall(form)) <= set(known) else ""
-            return replace(item, props=known, id=own or str(parts.get("id", item.id)))
+            found = replace(item, props=known)
+            if template == row.import_id and row.hooks.identify:
+                return replace(found, id=row.hooks.identify(found))
+            own = form.format_map(known) if form and set(template_fields(form)) <= set(known) else ""
+            return replace(found, id=own or str(parts.get("id", item.id)))
     return item
 
 
 def _parts(template: str, text: str) -> dict[str, str]:
     """Match a text with a template; only the last part may hold the separator."""
-    if not template:
+    if "{" not in template:
         return {}
     pieces = re.split(r"\{(\w+)\}", template)
     last = len(pieces) - 2
@@ -190,6 +212,7 @@ def _id(row: Row, item: Item, answer: Api) -> str:
 
 def _look(row: Row, item: Item) -> dict[str, Api] | None:
     """Everything that the row's reads answer, or None when the resource is gone."""
+    item = replace(item, props={**_parts(row.id, item.id), **item.props})
     found: dict[str, Api] = {}
     for place, call in enumerate(row.read):
         try:

@@ -44,6 +44,9 @@ class Change:
     call: Call
     """Besides its own parameters it carries the properties in ``when`` that its shape knows."""
 
+    whole: bool = False
+    """Whether it carries every property, because the call writes the resource anew."""
+
     initial: Value = None
     """What a new resource has; a create is followed by this call when the program wants another
     value. None: the create call carries the properties itself."""
@@ -83,6 +86,9 @@ class Hooks:
     check: Callable[[Mapping[str, Value]], Mapping[str, str]] | None = None
     """Finds what is wrong with the inputs: property path to message."""
 
+    identify: Callable[[Item], str] | None = None
+    """Finds the id of what an import names otherwise."""
+
     replaces: Callable[[Mapping[str, Value], Mapping[str, Value]], frozenset[str]] | None = None
     """Names what forces a replacement by its old and new value."""
 
@@ -97,7 +103,8 @@ class Tagging:
     """The parameter of ``add`` with the tags."""
 
     keys: str
-    """The parameter of ``remove`` with the keys; tags themselves where it is ``field``."""
+    """The parameter of ``remove`` with the keys; tags themselves where it is ``field``, and
+    nothing where ``add`` writes all tags anew."""
 
     read: Call | None = None
     """Only where the row's own read does not show the tags."""
@@ -149,7 +156,7 @@ class Row:
     """Templates of outputs that the API does not show."""
 
     unknown: frozenset[str] = frozenset()
-    """Paths inside inputs that AWS fills in, unknown before create."""
+    """Paths inside inputs that AWS fills in: unknown before create, no loss when left out."""
 
     unsettled: frozenset[str] = frozenset()
     """Outputs that any update changes."""
@@ -174,12 +181,13 @@ class Row:
     hooks: Hooks = field(default_factory=Hooks)
 
 
-EC2_TAGS: Final = Tagging(
-    add=Call("CreateTags", {"Resources": ["$id"]}),
-    remove=Call("DeleteTags", {"Resources": ["$id"]}),
-    field="Tags",
-    keys="Tags",
-)
+def ec2_tagging(target: str = "$id") -> Tagging:
+    """EC2 tags anything by its id."""
+    params = {"Resources": [target]}
+    return Tagging(Call("CreateTags", params), Call("DeleteTags", params), "Tags", "Tags")
+
+
+EC2_TAGS: Final = ec2_tagging()
 
 
 def tagging(target: str, value: str, tags: str, keys: str, read: str = "") -> Tagging:

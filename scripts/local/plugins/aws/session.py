@@ -35,7 +35,10 @@ PATIENCE_SECONDS: Final = 60.0
 """How long a wait or a dependency violation is sat out; the simulator settles within seconds."""
 
 _POLL_SECONDS: Final = 0.2
-_GONE: Final = re.compile(r"NotFound|NoSuch|DoesNotExist|ResourceNotFound")
+_SERVER_ERRORS: Final = frozenset({500, 502, 503, 504})
+"""Those that botocore tries again; 501 says that the simulator does not know the operation."""
+
+_GONE: Final = re.compile(r"NotFound|NoSuch|DoesNotExist|\.Unknown$")
 _BUSY: Final = re.compile(
     r"DependencyViolation|ResourceInUse|InUse$|DeleteConflict|OperationAborted|ConcurrentModification"
 )
@@ -164,7 +167,7 @@ class Session:
         detail = error.response.get("Error", {})
         code, message = detail.get("Code", "Unknown"), detail.get("Message", "")
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        server_error = status >= 500  # noqa: PLR2004 - where HTTP's server errors begin
+        server_error = status in _SERVER_ERRORS
         if _THROTTLED.search(code) or server_error:
             seen = f"answered {operation} with {code} ({message}) {ATTEMPTS} times"
             raise ApiDownError(self.endpoint, seen) from error

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from scripts.local.plugins.aws.calls import ask, fill
-from scripts.local.plugins.aws.convert import Api, find, from_api, reach, to_api
+from scripts.local.plugins.aws.calls import ask, fill, operation
+from scripts.local.plugins.aws.convert import Api, find, from_api, place, reach, to_api
+from scripts.local.plugins.aws.row import Call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,7 +78,7 @@ def shown(item: Item, every: Tags) -> Props:
     rest = {
         key: text for key, text in every.items() if key in own or defaults.get(key) != text
     }
-    return {"tagsAll": cast("Props", every), **({"tags": cast("Props", rest)} if rest else {})}
+    return {"tagsAll": cast("Props", every), "tags": cast("Props", rest)}
 
 
 def change(row: Row, item: Item, before: Tags, after: Tags) -> None:
@@ -87,22 +88,28 @@ def change(row: Row, item: Item, before: Tags, after: Tags) -> None:
         return
     scope = item.scope()
     removed = {key: text for key, text in before.items() if key not in after}
-    if removed:
-        shape = _input(item, way.remove.operation)[way.keys]
+    if way.keys:
+        added = {key: text for key, text in after.items() if before.get(key) != text}
+    else:
+        added = after if after != before else {}
+    if removed and (way.keys or not after):
+        params: dict[str, Api] = {}
         keys = cast("Props", removed) if way.keys == way.field else cast("list[Value]", [*removed])
-        params = {way.keys: to_api(keys, shape, {}, "tags")}
+        if way.keys:
+            place(params, _input(item, way.remove.operation), way.keys, keys, {}, "tags")
         item.call(way.remove.operation, **params, **fill(dict(way.remove.params), scope))
-    added = {key: text for key, text in after.items() if before.get(key) != text}
     if added:
-        shape = _input(item, way.add.operation)[way.field]
-        params = {way.field: to_api(cast("Props", added), shape, {}, "tags")}
+        params = {}
+        shape = _input(item, way.add.operation)
+        place(params, shape, way.field, cast("Props", added), {}, "tags")
         item.call(way.add.operation, **params, **fill(dict(way.add.params), scope))
 
 
-def _input(item: Item, operation: str) -> Mapping[str, ApiShape]:
-    client = item.session.client(item.service, item.region)
-    shape = client.meta.service_model.operation_model(operation).input_shape
-    return shape.members
+def _input(item: Item, name: str) -> ApiShape:
+    shape = operation(item, Call(name)).input_shape
+    if shape is None:
+        raise KeyError(f"{name} takes no parameters")
+    return shape
 
 
 def _with(item: Item, state: Props) -> Item:

@@ -8,7 +8,6 @@ time, and then two empty blocks.
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -37,7 +36,7 @@ def collect(folder: str, patterns: Sequence[str]) -> dict[str, Asset]:
     OSError
         A file or a folder cannot be read.
     """
-    paths = {name: os.path.join(folder, name) for name in globs.find(folder, patterns)}
+    paths = {name: str(Path(folder, name)) for name in globs.find(folder, patterns)}
     return {name: Asset(hash=_file_hash(path), path=path) for name, path in paths.items()}
 
 
@@ -70,9 +69,9 @@ def _headers(name: bytes, size: int) -> Iterator[bytes]:
     """Give the header blocks of a member, with an extended one for a name that does not fit."""
     split = _split(name)
     if split is None:
-        folder, base = os.path.split(name)
         record = _record(b"path", name)
-        extended = _fit(os.path.join(folder, b"PaxHeaders.0", base))
+        folder, slash, base = name.rpartition(b"/")
+        extended = _fit(folder + slash + b"PaxHeaders.0/" + base)
         yield _header(extended, len(record), kind=b"x")
         yield record + bytes(-len(record) % _BLOCK)
         split = b"", _fit(name)
@@ -103,12 +102,10 @@ def _record(key: bytes, value: bytes) -> bytes:
 
 def _fit(name: bytes) -> bytes:
     """Keep what a header can show of a name that stands in full in an extended field."""
-    return bytes(byte for byte in name if 0 < byte < 0x80)[:_NAME_BYTES].rstrip(b"/")
+    return name.decode().encode("ascii", "ignore")[:_NAME_BYTES].rstrip(b"/")
 
 
-def _header(
-    name: bytes, size: int, *, kind: bytes, mode: int = 0, prefix: bytes = b""
-) -> bytes:
+def _header(name: bytes, size: int, *, kind: bytes, mode: int = 0, prefix: bytes = b"") -> bytes:
     # An extended header names no device; that of a file names device 0.
     device = bytes(8) if kind == b"x" else b"%07o\0" % 0
     fields = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -75,25 +75,23 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 _TOKEN = re.compile(r"\*\*+|\*|\?|\[!?(?:\\.|[^\]\\])+\]|\\.|[^\[\\]", re.DOTALL)
 
+_MEANINGS = {"*": "[^/]*", "?": "[^/]", "{": "(?:"}
+
 
 def _translate(text: str, *, inside: bool) -> str:
     match text[0]:
-        case "*":
-            return ".*" if len(text) > 1 else "[^/]*"
-        case "?":
-            return "[^/]"
         case "[":
             members = text[1:-1]
             negated = members.startswith("!")
             return f"[{'^' * negated}{_members(members.removeprefix('!'))}]"
+        case "*" if len(text) > 1:
+            return ".*"
         case "\\":
             return re.escape(text[1])
-        case "{":
-            return "(?:"
         case "," if inside:
             return "|"
         case _:
-            return re.escape(text)
+            return _MEANINGS.get(text, re.escape(text))
 
 
 def _members(text: str) -> str:
@@ -107,4 +105,4 @@ def _files(folder: str) -> Iterator[str]:
 
     for parent, _, names in os.walk(folder, onerror=fail):
         for name in names:
-            yield PurePath(os.path.relpath(os.path.join(parent, name), folder)).as_posix()
+            yield Path(parent, name).relative_to(folder).as_posix()

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import threading
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,7 +15,8 @@ from pulumi.runtime.proto import language_pb2, language_pb2_grpc, plugin_pb2
 from typing_extensions import override
 
 from scripts.local.plugins.language import interpreter
-from scripts.local.plugins.shared.children import Child, ChildError, Children
+from scripts.local.plugins.shared import serving
+from scripts.local.plugins.shared.children import Child, ChildError, Running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
 
     def __init__(self, engine: str) -> None:
         self._engine = engine
-        self._children = Children()
+        self._running = Running()
 
     def register(self, server: grpc.Server) -> None:
         """Add this host to ``server``."""
@@ -51,7 +51,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
 
     def stop(self) -> None:
         """End every program and plugin that still runs."""
-        self._children.stop()
+        self._running.stop()
 
     @override
     def Handshake(
@@ -134,8 +134,8 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
             child = Child.start(argv, cwd=request.pwd, env=env, capture=False)
         except ChildError as error:
             return language_pb2.RunResponse(error=f"could not start the program: {error}")
-        with child, self._children.hold(child):
-            _stop_with(context, child)
+        with child, self._running.hold(child):
+            serving.stop_with(context, child.stop)
             ending = child.wait()
         if ending.code == ALREADY_SHOWN:
             return language_pb2.RunResponse(bail=True)
@@ -165,8 +165,8 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
             child = Child.start([python.path, "-u", *program], cwd=request.pwd or folder, env=env)
         except ChildError as error:
             context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"could not start: {error}")
-        with child, self._children.hold(child):
-            _stop_with(context, child)
+        with child, self._running.hold(child):
+            serving.stop_with(context, child.stop)
             for stream, chunk in child.output():
                 if stream == "stdout":
                     yield language_pb2.RunPluginResponse(stdout=chunk)
@@ -207,14 +207,3 @@ def _ask(python: Interpreter, question: str, context: grpc.ServicerContext) -> s
     if answer.returncode:
         context.abort(grpc.StatusCode.INTERNAL, f"{python.path} failed: {answer.stderr.strip()}")
     return answer.stdout
-
-
-def _stop_with(context: grpc.ServicerContext, child: Child) -> None:
-    """Stop ``child`` when the call ends, also when the engine cancels it."""
-
-    def stop() -> None:
-        # gRPC calls back on a thread that it needs itself, and stopping may take seconds.
-        threading.Thread(target=child.stop, daemon=True).start()
-
-    if not context.add_callback(stop):
-        child.stop()

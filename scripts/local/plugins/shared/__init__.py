@@ -7,11 +7,13 @@
     Turn the engine's property maps into plain Python and back. Whole numbers become ``int``.
     What JSON cannot say is one of ``wire.UNKNOWN`` (not known before the update),
     ``wire.Secret(value)``, ``wire.Asset`` and ``wire.Archive``.
-``wire.plain(value)``, ``wire.has_unknown(value)``, ``wire.has_secret(value)``
+``wire.plain(value)``, ``.plain_props(props)``, ``.has_unknown(value)``, ``.has_secret(value)``
     Take the secret wrappers off, and look for unknowns and secrets at any depth.
 ``engine.Engine(address).info(message, urn)``, ``.warning``, ``.status``, ``.debug``, ``.error``
     Write to the engine's log; a line is dropped when the engine is gone.
 ``children.Child.start(argv, …)``
     A process that dies with its whole family when it is stopped or when this process dies, even
     by SIGKILL.
+``children.Running``, ``serving.stop_with(context, stop)``
+    Stop what runs when the plugin ends, and when the engine cancels a call.
 """

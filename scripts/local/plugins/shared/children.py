@@ -14,7 +14,7 @@ import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, Self, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -157,34 +157,42 @@ class ChildError(Exception):
     """A process could not be started; the text says why, as Go's standard library does."""
 
 
-class Children:
-    """The running children of a plugin, so that all can be stopped at once."""
+class Stoppable(Protocol):
+    """Something that runs until it is stopped."""
+
+    def stop(self) -> None:
+        """End it, and wait for that."""
+        ...
+
+
+class Running:
+    """What a plugin has running, so that all of it can be stopped at once."""
 
     def __init__(self) -> None:
-        self._children: set[Child] = set()
+        self._things: set[Stoppable] = set()
         self._lock = threading.Lock()
         self._stopping = False
 
     @contextlib.contextmanager
-    def hold(self, child: Child) -> Generator[None]:
-        """Keep a child in mind during the block; it is stopped at once if we are ending."""
+    def hold(self, thing: Stoppable) -> Generator[None]:
+        """Keep a thing in mind during the block; it is stopped at once if all was stopped."""
         with self._lock:
-            self._children.add(child)
+            self._things.add(thing)
             late = self._stopping
         if late:
-            child.stop()
+            thing.stop()
         try:
             yield
         finally:
             with self._lock:
-                self._children.discard(child)
+                self._things.discard(thing)
 
     def stop(self) -> None:
-        """Stop all children, the present ones and those still to come."""
+        """Stop everything, what runs now and what is still to come."""
         with self._lock:
             self._stopping = True
-            children = list(self._children)
-        stoppers = [threading.Thread(target=child.stop) for child in children]
+            things = list(self._things)
+        stoppers = [threading.Thread(target=thing.stop) for thing in things]
         for stopper in stoppers:
             stopper.start()
         for stopper in stoppers:

@@ -72,6 +72,17 @@ def serve(
     os._exit(0)
 
 
+def stop_with(context: grpc.ServicerContext, stop: Callable[[], None]) -> None:
+    """Call ``stop`` when a call ends, also when the engine cancels it."""
+
+    def callback() -> None:
+        # gRPC calls back on a thread that it needs itself, and stopping may take seconds.
+        threading.Thread(target=stop, daemon=True).start()
+
+    if not context.add_callback(callback):
+        stop()
+
+
 def _watch_engine(stop: threading.Event) -> None:
     """Set ``stop`` when the engine is gone, however it died.
 

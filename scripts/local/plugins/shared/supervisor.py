@@ -45,7 +45,7 @@ def main(descriptor: int) -> None:
     command_line = json.loads(order)
     try:
         command = _start(command_line)
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in an argument or the environment
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in what is passed
         reason = (getattr(error, "strerror", "") or str(error)).lower()
         _answer(control, {"failed": f"fork/exec {command_line['argv'][0]}: {reason}"})
         return

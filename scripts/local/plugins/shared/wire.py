@@ -129,6 +129,11 @@ def plain(value: Value) -> Value:
             return value
 
 
+def plain_props(props: Props) -> Props:
+    """Take off the secret wrappers of all properties, at every depth."""
+    return {key: plain(value) for key, value in props.items()}
+
+
 def has_unknown(value: Value) -> bool:
     """Tell whether ``value`` is, or holds at any depth, an unknown."""
     return any(item is UNKNOWN for item in _walk(value))

@@ -248,10 +248,10 @@ NAT_GATEWAY: Final = Row(
     read=(Call("DescribeNatGateways", {"NatGatewayIds": ["$id"]}, "NatGateways[0]"),),
     delete=Call("DeleteNatGateway", {"NatGatewayId": "$id"}),
     names={
-        "allocationId": "NatGatewayAddresses.AllocationId",
+        "allocationId": "AllocationId|NatGatewayAddresses.AllocationId",
         "associationId": "NatGatewayAddresses.AssociationId",
         "networkInterfaceId": "NatGatewayAddresses.NetworkInterfaceId",
-        "privateIp": "NatGatewayAddresses.PrivateIp",
+        "privateIp": "PrivateIpAddress|NatGatewayAddresses.PrivateIp",
         "publicIp": "NatGatewayAddresses.PublicIp",
     },
     replace=frozenset({"allocationId", "connectivityType", "privateIp", "subnetId"}),

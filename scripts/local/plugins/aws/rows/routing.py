@@ -48,15 +48,12 @@ def _written(route: Mapping[str, Api]) -> bool:
     return gateway != "local" and not gateway.startswith("vpce-")
 
 
-def _table_routes(item: Item, found: dict[str, Api]) -> bool:
+def _table_routes(_: Item, found: dict[str, Api]) -> bool:
     found["Routes"] = [
         {name: route[api] for name, api in _INLINE.items() if route.get(api)}
         for route in found.get("Routes", ())
         if _written(route)
     ]
-    # Routes of their own resources are not drift of a table that has none inline.
-    if not item.prior.get("routes") and not item.props.get("routes"):
-        del found["Routes"]
     found["PropagatingVgws"] = [it["GatewayId"] for it in found.get("PropagatingVgws", ())]
     return True
 

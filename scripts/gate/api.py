@@ -1,0 +1,137 @@
+"""The few calls to a Kubernetes API that the gate makes, with patience: plain objects in and out."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal, TypeVar
+
+from lightkube import ApiError, Client
+from lightkube.codecs import from_dict
+from lightkube.core.resource import Resource
+from lightkube.resources.batch_v1 import Job
+from lightkube.resources.core_v1 import ConfigMap, Node, Pod, Secret, Service
+from lightkube.types import CascadeType, PatchType
+
+from scripts.gate.objects import Manifest
+from scripts.gate.patience import Patience
+
+__all__ = ["Api", "Kind"]
+
+T = TypeVar("T")
+
+Kind = Literal["ConfigMap", "Job", "Node", "Pod", "Secret", "Service"]
+
+KINDS: Final[dict[str, type[Resource]]] = {
+    kind.__name__: kind for kind in (ConfigMap, Job, Node, Pod, Secret, Service)
+}
+
+EVERYWHERE: Final = "*"
+CONFLICT, NOT_FOUND = 409, 404
+CHUNK: Final = 500
+"""Objects a page of a list; a page of a thousand pods would be some ten megabytes."""
+
+LOG_SECONDS: Final = 20
+"""How long one log is asked for; a node that is gone never answers."""
+
+
+class Api:
+    """Kubernetes by way of lightkube, whose types are left here."""
+
+    def __init__(self, client: Client, namespace: str, patience: Patience) -> None:
+        self._client: Any = client
+        self._namespace = namespace
+        self._patience = patience
+
+    def list(
+        self, kind: Kind, labels: Mapping[str, str] | None = None, *, everywhere: bool = False
+    ) -> list[Manifest]:
+        """Return the objects of a kind, of the gate's namespace or of all."""
+        where = (
+            {} if kind == "Node" else {"namespace": EVERYWHERE if everywhere else self._namespace}
+        )
+
+        def action() -> list[Manifest]:
+            found = self._client.list(
+                KINDS[kind], labels=dict(labels or {}), chunk_size=CHUNK, **where
+            )
+            return [item.to_dict() for item in found]
+
+        return self._patience.call(f"list {kind}s", action)
+
+    def create(self, manifest: Manifest) -> bool:
+        """Create one object; False if there was one of this name already.
+
+        That is also what a first try leaves behind whose answer was lost.
+        """
+        name = manifest["metadata"]["name"]
+        try:
+            self._patience.call(
+                f"create {manifest['kind']} {name}",
+                lambda: self._client.create(from_dict(manifest), namespace=self._namespace),
+            )
+        except ApiError as error:
+            if error.status.code != CONFLICT:
+                raise
+            return False
+        return True
+
+    def merge(self, kind: Kind, name: str, patch: Manifest) -> None:
+        """Apply a merge patch to an object of the gate's namespace."""
+        self._patience.call(
+            f"change {kind} {name}",
+            lambda: self._client.patch(
+                KINDS[kind], name, patch, namespace=self._namespace, patch_type=PatchType.MERGE
+            ),
+        )
+
+    def change_node(self, name: str, change: Callable[[Manifest], Manifest]) -> bool:
+        """Patch a node by what ``change`` makes of it; a change in between is read again.
+
+        False if the node is gone.
+        """
+
+        def action() -> None:
+            node = self._client.get(Node, name).to_dict()
+            self._client.patch(Node, name, change(node), patch_type=PatchType.MERGE)
+
+        while True:
+            try:
+                self._patience.call(f"change Node {name}", action)
+            except ApiError as error:
+                if error.status.code == NOT_FOUND:
+                    return False
+                if error.status.code != CONFLICT:
+                    raise
+            else:
+                return True
+
+    def delete(self, kind: Kind, name: str) -> None:
+        """Delete an object and what it owns; one that is gone is no mistake."""
+        try:
+            self._patience.call(
+                f"delete {kind} {name}",
+                lambda: self._client.delete(
+                    KINDS[kind], name, namespace=self._namespace, cascade=CascadeType.BACKGROUND
+                ),
+            )
+        except ApiError as error:
+            if error.status.code != NOT_FOUND:
+                raise
+
+    def read_log(self, pod: str, container: str, read: Callable[[Iterable[str]], T]) -> T:
+        """Return what ``read`` makes of the lines of a log; a broken stream is read from its start.
+
+        Raises
+        ------
+        UnknownError
+            If it cannot be had in time.
+        ApiError
+            If the API says why not.
+        """
+        return self._patience.call(
+            f"read the log of {pod}",
+            lambda: read(
+                self._client.log(
+                    pod, namespace=self._namespace, container=container, newlines=False
+                )
+            ),
+            seconds=LOG_SECONDS,
+        )

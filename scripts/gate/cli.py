@@ -1,0 +1,147 @@
+"""``yard gate``: prove a wave of nodes and open it."""
+
+import json
+import secrets
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+from lightkube import Client, KubeConfig
+from lightkube.core.exceptions import ConfigError
+
+from components.catalog import UnknownInstanceTypeError, instance_type
+from scripts.errors import UsageError
+from scripts.gate.api import Api
+from scripts.gate.cluster import KubeCluster
+from scripts.gate.jobs import accelerator, require_digest
+from scripts.gate.patience import Patience
+from scripts.gate.run import Gate, Request
+from scripts.gate.verdict import WaveVerdict
+from scripts.verdicts import EXIT_CODES
+
+__all__ = ["gate"]
+
+TIMEOUT_SECONDS = 5400
+"""Time for a wave to become Ready, both node checks, and an all-reduce with isolation."""
+
+
+@click.group()
+def gate() -> None:
+    """Prove a wave of nodes and open it."""
+
+
+@gate.command(
+    "run",
+    epilog=(
+        "Example: yard gate run --pool train --wave 1 --nodes 14 --type p5.48xlarge "
+        "--image public.ecr.aws/hpc-cloud/nccl-tests@sha256:… --kubeconfig ~/.kube/config"
+    ),
+)
+@click.option("--pool", required=True, help="Pool of the wave (label trainyard.dev/pool).")
+@click.option("--wave", required=True, help="Wave to prove (label trainyard.dev/wave).")
+@click.option("--nodes", required=True, type=click.IntRange(min=1), help="Nodes of the wave.")
+@click.option("--type", "type_name", required=True, help="Instance type of the wave.")
+@click.option("--image", required=True, help="Image with nccl-tests, pinned by digest.")
+@click.option("--kubeconfig", required=True, help="Kubeconfig file; - for standard input.")
+@click.option("--namespace", default="trainyard-gate", show_default=True, help="Where Jobs run.")
+@click.option(
+    "--report-dir",
+    default="reports",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the verdict is written as gate-POOL-WAVE.json.",
+)
+@click.option(
+    "--timeout",
+    default=TIMEOUT_SECONDS,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Seconds for the whole run, waiting for nodes included.",
+)
+@click.option(
+    "--floor",
+    "floor_gbps",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Lowest good all-reduce bus bandwidth, GB/s, instead of the catalog's.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the whole verdict as JSON.")
+def run(  # noqa: PLR0913 - click hands each option over by its name
+    *,
+    pool: str,
+    wave: str,
+    nodes: int,
+    type_name: str,
+    image: str,
+    kubeconfig: str,
+    namespace: str,
+    report_dir: Path,
+    timeout: int,
+    floor_gbps: float | None,
+    as_json: bool,
+) -> None:
+    """Check every node of a wave, prove its fabric by all-reduce, and open what passed.
+
+    A bad node is named, cordoned and keeps its taint; the rest opens. Up to a fifth of the wave
+    (one node at least) may stay out; beyond that nothing opens. Nodes that passed before are not
+    tested again.
+
+    Exit codes: 0 the wave is open, 1 it failed, 2 bad use, 3 it could not be judged.
+    """
+    try:
+        instance = instance_type(type_name)
+    except UnknownInstanceTypeError as error:
+        raise UsageError(str(error)) from None
+    accelerator(instance)
+    require_digest(image)
+    request = Request(
+        run=f"{datetime.now(tz=UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}",
+        pool=pool,
+        wave=wave,
+        nodes=nodes,
+        instance=instance,
+        image=image,
+        namespace=namespace,
+        timeout=timeout,
+        floor_gbps=floor_gbps,
+    )
+    client = Client(config=_kubeconfig(kubeconfig), namespace=namespace)
+    cluster = KubeCluster(Api(client, namespace, Patience()), namespace, _say)
+    proving = Gate(request, cluster, _say)
+    try:
+        verdict = proving.run()
+    finally:
+        _write(report_dir, proving.verdict)
+    click.echo(json.dumps(verdict.as_json()) if as_json else verdict.line)
+    sys.exit(EXIT_CODES[verdict.verdict])
+
+
+def _say(line: str) -> None:
+    click.echo(f"{datetime.now(tz=UTC):%H:%M:%S} {line}", err=True)
+
+
+def _write(folder: Path, verdict: WaveVerdict) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"gate-{verdict.pool}-{verdict.wave}.json"
+    path.write_text(json.dumps(verdict.as_json(), indent=1) + "\n", encoding="utf-8")
+    _say(f"report: {path}")
+
+
+def _kubeconfig(source: str) -> KubeConfig:
+    """Read a kubeconfig, YAML or JSON. It may hold credentials, so no message quotes it."""
+    try:
+        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+        content: Any = yaml.safe_load(text)
+        config = KubeConfig.from_dict(content)  # pyright: ignore[reportUnknownMemberType] - open dict
+        if config.get() is None:
+            raise UsageError(f"kubeconfig {source!r} has no current context; set current-context")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"kubeconfig {source!r} cannot be read: {error}") from None
+    except (yaml.YAMLError, ConfigError, AttributeError, KeyError, TypeError, ValueError):
+        raise UsageError(
+            f"kubeconfig {source!r} is not one; give a file in YAML or JSON with clusters, users "
+            "and a current context"
+        ) from None
+    return config

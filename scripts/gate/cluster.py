@@ -1,0 +1,189 @@
+"""The gate's cluster on a real Kubernetes API."""
+
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from lightkube import ApiError
+
+from scripts.errors import UnknownError
+from scripts.gate.api import Api
+from scripts.gate.jobs import CONTAINER, GateJob
+from scripts.gate.objects import Manifest, items, labels, mapping
+from scripts.gate.pods import Standing, holds_gpus, standing
+from scripts.gate.ports import JobResult, Mark, NodeState, Progress
+from scripts.nccl.text import names, words
+
+__all__ = ["GATE_LABEL", "REASON", "TAINT", "KubeCluster", "node_change", "node_state"]
+
+T = TypeVar("T")
+
+POOL_LABEL: Final = "trainyard.dev/pool"
+WAVE_LABEL: Final = "trainyard.dev/wave"
+RUN_LABEL: Final = "trainyard.dev/run"
+GATE_LABEL: Final = "trainyard.dev/gate"
+REASON: Final = "trainyard.dev/gate-reason"
+TAINT: Final = "trainyard.dev/unproved"
+TYPE_LABEL: Final = "node.kubernetes.io/instance-type"
+
+REASON_LENGTH: Final = 1000
+POLL_SECONDS: Final = 1.0
+
+
+class KubeCluster:
+    """Speaks to the API; every call outlives a restart of the API server."""
+
+    def __init__(
+        self,
+        api: Api,
+        namespace: str,
+        progress: Progress,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._api = api
+        self._namespace = namespace
+        self._progress = progress
+        self._monotonic = monotonic
+        self._sleep = sleep
+
+    def nodes(self, pool: str) -> list[NodeState]:
+        """Return the nodes of a pool, in order of name."""
+        found = [node_state(node) for node in self._api.list("Node", {POOL_LABEL: pool})]
+        return sorted(found, key=lambda node: node.name)
+
+    def busy(self, names: Collection[str]) -> set[str]:
+        """Return those of the nodes on which a pod that is not the gate's holds GPUs."""
+        pods = self._api.list("Pod", everywhere=True)
+        places = {mapping(pod, "spec").get("nodeName", "") for pod in pods if holds_gpus(pod)}
+        return places & set(names)
+
+    def create(self, manifests: Sequence[Manifest]) -> None:
+        """Create objects; what exists already is left as it is."""
+        for manifest in manifests:
+            self._api.create(manifest)
+
+    def run(
+        self,
+        jobs: Sequence[GateJob],
+        seconds: float,
+        read: Callable[[GateJob, Iterable[str]], T],
+    ) -> dict[str, JobResult[T]]:
+        """Run Jobs side by side, read the log that speaks for each, and delete them."""
+        self.create([job.manifest for job in jobs])
+        pending = {job.name: job for job in jobs}
+        results: dict[str, JobResult[T]] = {}
+        end = self._monotonic() + seconds
+        shown = ""
+        while pending:
+            late = self._monotonic() >= end
+            states = self._standings(jobs[0])
+            for name, job in list(pending.items()):
+                state = states.get(name, Standing("no pod was created for it"))
+                if state.ended or late:
+                    results[name] = self._result(job, state, read, late=not state.ended)
+                    del pending[name]
+            if pending:
+                line = _waiting(pending, states)
+                if line != shown:
+                    self._progress(line)
+                shown = line
+                self._sleep(POLL_SECONDS)
+        for job in jobs:
+            self._api.delete("Job", job.name)
+        return results
+
+    def mark(self, name: str, mark: Mark, reason: str) -> None:
+        """Write the mark on a node, and open or shut it."""
+        if not self._api.change_node(name, lambda node: node_change(node, mark, reason)):
+            self._progress(f"{name} is gone, so it was not marked")
+
+    def store(self, name: str, verdict: Mapping[str, Any]) -> None:
+        """Keep a verdict as a ConfigMap of this name."""
+        data = {"verdict": verdict["verdict"], "verdict.json": json.dumps(verdict, indent=1)}
+        manifest = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": self._namespace},
+            "data": data,
+        }
+        if not self._api.create(manifest):
+            self._api.merge("ConfigMap", name, {"data": data})
+
+    def clean(self, selector: Mapping[str, str]) -> None:
+        """Delete all Jobs, Services and Secrets with these labels, and the Jobs' pods."""
+        for kind in ("Job", "Service", "Secret"):
+            for item in self._api.list(kind, selector):
+                self._api.delete(kind, item["metadata"]["name"])
+
+    def _standings(self, job: GateJob) -> dict[str, Standing]:
+        """Return how each Job of a run stands, by its pods and its conditions."""
+        selector = {RUN_LABEL: labels(job.manifest)[RUN_LABEL]}
+        return standing(self._api.list("Pod", selector), self._api.list("Job", selector))
+
+    def _result(
+        self,
+        job: GateJob,
+        state: Standing,
+        read: Callable[[GateJob, Iterable[str]], T],
+        *,
+        late: bool,
+    ) -> JobResult[T]:
+        problem = f"it did not end in time: {state.text}" if late else state.problem
+        if not state.pod:
+            return JobResult(None, problem)
+        try:
+            value = self._api.read_log(state.pod, CONTAINER, lambda lines: read(job, lines))
+        except (ApiError, UnknownError) as error:
+            text = f"its log cannot be read: {error}"
+            return JobResult(None, f"{problem}; {text}" if problem else text)
+        return JobResult(value, problem)
+
+
+def node_state(node: Manifest) -> NodeState:
+    """Read what the gate needs to know of a Node object."""
+    known = labels(node)
+    conditions = items(node, "status", "conditions")
+    tainted = any(taint["key"] == TAINT for taint in items(node, "spec", "taints"))
+    return NodeState(
+        name=node["metadata"]["name"],
+        instance_type=known.get(TYPE_LABEL, "unknown"),
+        provider_id=mapping(node, "spec").get("providerID", ""),
+        wave=known.get(WAVE_LABEL, ""),
+        ready=any(each["type"] == "Ready" and each["status"] == "True" for each in conditions),
+        passed=known.get(GATE_LABEL) == Mark.OPEN.value and not tainted,
+    )
+
+
+def node_change(node: Manifest, mark: Mark, reason: str) -> Manifest:
+    """Return the merge patch that writes ``mark``; its resource version lets no change get lost.
+
+    Only the gate's own taint is touched. A cordon is taken back only where an earlier gate had
+    failed the node: a person's cordon stays.
+    """
+    others = [taint for taint in items(node, "spec", "taints") if taint["key"] != TAINT]
+    ours = {"key": TAINT, "value": "true", "effect": "NoSchedule"}
+    failed_before = labels(node).get(GATE_LABEL) == Mark.REFUSE.value
+    change: Manifest = {
+        "metadata": {
+            "resourceVersion": node["metadata"]["resourceVersion"],
+            "labels": {GATE_LABEL: None if mark is Mark.HOLD else mark.value},
+            "annotations": {REASON: f"{mark.value}: {reason}"[:REASON_LENGTH]},
+        },
+        "spec": {"taints": others if mark is Mark.OPEN else [*others, ours]},
+    }
+    if mark is Mark.REFUSE:
+        change["spec"]["unschedulable"] = True
+    elif failed_before:
+        change["spec"]["unschedulable"] = False
+    return change
+
+
+def _waiting(pending: dict[str, GateJob], states: dict[str, Standing]) -> str:
+    texts: dict[str, list[str]] = {}
+    for name in pending:
+        texts.setdefault(states.get(name, Standing("not started")).text, []).append(name)
+    groups = (f"{len(jobs)} {text} ({names(jobs)})" for text, jobs in sorted(texts.items()))
+    return f"waiting for {words(len(pending), 'Job')}: {'; '.join(groups)}"

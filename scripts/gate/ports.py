@@ -1,0 +1,81 @@
+"""What the gate needs of a cluster, so that the flow can be run against one in memory."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, Protocol, TypeVar
+
+from scripts.gate.jobs import GateJob
+from scripts.gate.objects import Manifest
+
+__all__ = ["Cluster", "JobResult", "Mark", "NodeState", "Progress"]
+
+T = TypeVar("T")
+
+Progress = Callable[[str], None]
+"""Takes one line for a person who watches."""
+
+
+class Mark(StrEnum):
+    """What is written on a node: open it, keep it out as bad, or keep it out as not known."""
+
+    OPEN = "passed"
+    REFUSE = "failed"
+    HOLD = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeState:
+    """A node as the API shows it. ``passed``: an earlier gate opened it and it carries no taint."""
+
+    name: str
+    instance_type: str
+    provider_id: str
+    wave: str
+    ready: bool
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult(Generic[T]):
+    """What the log of a Job was read as, or why there is none. Both: the log of one that hung."""
+
+    value: T | None
+    problem: str = ""
+
+
+class Cluster(Protocol):
+    """A Kubernetes API, as far as the gate uses it."""
+
+    def nodes(self, pool: str) -> list[NodeState]:
+        """Return the nodes of a pool, in order of name."""
+        ...
+
+    def busy(self, names: Collection[str]) -> set[str]:
+        """Return those of the nodes that hold a pod with GPUs."""
+        ...
+
+    def create(self, manifests: Sequence[Manifest]) -> None:
+        """Create objects; what exists already is left as it is."""
+        ...
+
+    def run(
+        self,
+        jobs: Sequence[GateJob],
+        seconds: float,
+        read: Callable[[GateJob, Iterable[str]], T],
+    ) -> dict[str, JobResult[T]]:
+        """Run Jobs side by side for ``seconds`` at most, read their logs, and delete them."""
+        ...
+
+    def mark(self, name: str, mark: Mark, reason: str) -> None:
+        """Write on a node what came of it, and open or shut it."""
+        ...
+
+    def store(self, name: str, verdict: Mapping[str, Any]) -> None:
+        """Keep a verdict as a ConfigMap of this name."""
+        ...
+
+    def clean(self, selector: Mapping[str, str]) -> None:
+        """Delete all Jobs, Services and Secrets with these labels."""
+        ...

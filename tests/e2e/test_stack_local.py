@@ -1,0 +1,183 @@
+"""Stack local from nothing to nothing, in the order a person would go.
+
+The tests of this module stand on each other: each begins where the one before it ended.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from lightkube.resources.core_v1 import ConfigMap, PersistentVolumeClaim
+
+from tests.e2e.support import LIMIT_SECONDS, ROOT, YARD, Machine, open_nodes
+
+pytestmark = pytest.mark.e2e
+
+POOL = "train"
+
+
+def changes(output: str) -> Counter[str]:
+    """Read the engine's summary of a deployment, ``{"create": 240}``."""
+    lines = re.findall(
+        r"^\s*[+~±-]*\s*(\d+) (created|updated|deleted|replaced|unchanged)", output, re.MULTILINE
+    )
+    return Counter({what: int(count) for count, what in lines})
+
+
+def test_an_update_that_is_killed_in_the_middle_leaves_a_state_to_go_on_from(
+    machine: Machine,
+) -> None:
+    machine.ok("local", "up")
+    machine.ok("local", "fault", "set", "link", "--pool", POOL, "--wave", "2", "--index", "3")
+    update = subprocess.Popen(
+        [str(YARD), "up", "local"],
+        cwd=ROOT,
+        env=machine.environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while not machine.aws("eks").list_clusters()["clusters"]:
+        assert time.monotonic() < deadline, "the update never came to the cluster"
+        assert update.poll() is None, "the update ended before it was killed"
+        time.sleep(0.2)
+    os.killpg(update.pid, signal.SIGKILL)
+    update.wait()
+
+
+def test_the_next_update_recovers_and_finishes(machine: Machine) -> None:
+    output = machine.ok("up", "local")
+    assert "gate" in output
+
+
+def test_no_killed_creation_left_an_orphan_in_the_account(machine: Machine) -> None:
+    known = {resource.get("id") for resource in machine.state()}
+    ec2 = machine.aws("ec2")
+    alive = [
+        *(vpc["VpcId"] for vpc in ec2.describe_vpcs()["Vpcs"] if not vpc["IsDefault"]),
+        *(nat["NatGatewayId"] for nat in ec2.describe_nat_gateways()["NatGateways"]),
+        *(address["AllocationId"] for address in ec2.describe_addresses()["Addresses"]),
+        *(
+            template["LaunchTemplateId"]
+            for template in ec2.describe_launch_templates()["LaunchTemplates"]
+        ),
+        *(
+            system["FileSystemId"]
+            for system in machine.aws("fsx").describe_file_systems()["FileSystems"]
+        ),
+    ]
+    assert [found for found in alive if found not in known] == []
+
+
+def test_the_account_holds_what_the_program_declares(machine: Machine) -> None:
+    cluster = machine.aws("eks").describe_cluster(name="local")["cluster"]
+    assert cluster["status"] == "ACTIVE"
+    assert cluster["accessConfig"]["authenticationMode"] == "API"
+    groups = machine.aws("eks").list_nodegroups(clusterName="local")["nodegroups"]
+    assert len(groups) == 3  # the management group and two waves
+    [system] = machine.aws("fsx").describe_file_systems()["FileSystems"]
+    assert system["LustreConfiguration"]["DeploymentType"] == "PERSISTENT_2"
+
+
+def test_the_slow_node_stays_out_and_is_named_while_the_rest_opens(machine: Machine) -> None:
+    first = machine.nodes(pool=POOL, wave="1")
+    second = machine.nodes(pool=POOL, wave="2")
+    assert (len(first), len(second)) == (2, 14)
+    assert len(open_nodes(first)) == 2
+    assert len(open_nodes(second)) == 13
+    [verdict] = [
+        json.loads(text)
+        for name in [f"gate-{POOL}-2"]
+        for text in (
+            machine.kubernetes().get(ConfigMap, name, namespace="trainyard-gate").data or {}
+        ).values()
+    ]
+    closed = {node.metadata.name for node in second} - set(open_nodes(second))
+    assert all(name in json.dumps(verdict) for name in closed)
+
+
+def test_the_file_system_is_claimed(machine: Machine) -> None:
+    claims = list(machine.kubernetes().list(PersistentVolumeClaim, namespace="*"))
+    assert claims
+    assert {claim.status.phase for claim in claims} == {"Bound"}
+
+
+def test_a_second_update_changes_nothing(machine: Machine) -> None:
+    before = machine.state()
+    output = machine.ok("up", "local")
+    counted = changes(output)
+    assert (counted["created"], counted["updated"], counted["deleted"]) == (0, 0, 0)
+    assert len(machine.state()) == len(before)
+
+
+def test_a_refresh_with_plain_pulumi_finds_no_drift(machine: Machine) -> None:
+    done = machine.pulumi("refresh", "--yes", "--stack", "local", "--expect-no-changes")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_target_keeps_its_state_over_a_stop(machine: Machine) -> None:
+    nodes = sorted(node.metadata.name for node in machine.nodes(pool=POOL))
+    machine.ok("local", "down")
+    machine.ok("local", "up")
+    assert sorted(node.metadata.name for node in machine.nodes(pool=POOL)) == nodes
+    assert machine.aws("eks").list_clusters()["clusters"] == ["local"]
+
+
+def test_a_simulator_that_is_down_is_one_clear_error_and_the_state_stays(machine: Machine) -> None:
+    before = machine.state()
+    [simulator] = [
+        part
+        for part in json.loads(machine.ok("local", "status", "--json"))["parts"]
+        if part["part"] == "aws"
+    ]
+    os.kill(simulator["pid"], signal.SIGKILL)
+    done = machine.pulumi("up", "--yes", "--stack", "local", "--policy-pack", "policies")
+    assert done.returncode != 0
+    assert "yard local status" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert machine.state() == before
+    machine.ok("local", "up")
+
+
+@pytest.mark.parametrize("stack", ["dev", "prod"])
+def test_the_other_stacks_preview_on_the_embedded_target(machine: Machine, stack: str) -> None:
+    output = machine.ok("preview", stack, "--target", "embedded")
+    assert "can't run policy" not in output
+    assert "to create" in output
+
+
+def test_a_bad_setting_is_refused_by_check_and_preview_with_the_same_text(
+    machine: Machine, tmp_path: Path
+) -> None:
+    before = machine.state()
+    text = (ROOT / "Pulumi.local.yaml").read_text().replace("p5.48xlarge", "p5.48xlarg")
+    file = tmp_path / "Pulumi.local.yaml"
+    file.write_text(text)
+    checked = machine.yard("config", "check", str(file))
+    assert checked.returncode == 2
+    previewed = machine.pulumi("preview", "--stack", "local", "--config-file", str(file))
+    assert previewed.returncode != 0
+    problems = [line.strip() for line in checked.stderr.splitlines() if "p5.48xlarg" in line]
+    assert problems
+    assert all(problem in previewed.stdout + previewed.stderr for problem in problems)
+    assert "Traceback" not in previewed.stdout + previewed.stderr
+    assert machine.state() == before
+
+
+def test_destroying_leaves_nothing_behind(machine: Machine) -> None:
+    machine.ok("down", "local")
+    machine.ok("local", "up")
+    ec2 = machine.aws("ec2")
+    assert [vpc for vpc in ec2.describe_vpcs()["Vpcs"] if not vpc["IsDefault"]] == []
+    assert machine.aws("eks").list_clusters()["clusters"] == []
+    assert machine.aws("fsx").describe_file_systems()["FileSystems"] == []
+    assert machine.aws("s3").list_buckets()["Buckets"] == []
+    assert machine.nodes() == []
+    assert machine.state() == []

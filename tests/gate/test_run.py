@@ -1,0 +1,305 @@
+import pytest
+
+from scripts.errors import UsageError
+from scripts.gate.jobs import GateJob
+from scripts.gate.ports import Mark
+from scripts.verdicts import Verdict
+from tests.gate.fake import FakeCluster, run_gate
+
+
+def link_slow_on(cluster: FakeCluster, *names: str) -> None:
+    cluster.faults |= {name: {"link"} for name in names}
+
+
+def test_a_good_wave_opens_after_one_all_reduce() -> None:
+    cluster = FakeCluster()
+    names = cluster.add(14)
+    verdict = run_gate(cluster, 14)
+    assert verdict.line == "pass: pool train wave 1: 14 of 14 nodes open"
+    assert cluster.marked(Mark.OPEN) == names
+    assert cluster.rounds == [[(name,) for name in names], [tuple(names)]]
+    assert cluster.marks["node-00"][1] == (
+        "all-reduce over 14 nodes: at least 352.7 GB/s at every judged size "
+        "(run 20261201-080000-ab12)"
+    )
+
+
+def test_one_slow_link_among_fourteen_is_found_and_the_rest_opens() -> None:
+    cluster = FakeCluster()
+    names = cluster.add(14)
+    link_slow_on(cluster, "node-05")
+    lines: list[str] = []
+    verdict = run_gate(cluster, 14, lines=lines)
+    reason = (
+        "all-reduce fails with node-01, node-04, which are proven: 263.23 GB/s at 8 GiB, 267.8 "
+        "GB/s at 16 GiB: below the floor of 430 GB/s for all_reduce on 2 nodes of p5.48xlarge "
+        "from 8 GiB on (0.9 of 479-487 measured on p5; oci-hpc ships 440; confidence high)"
+    )
+    assert verdict.line == (
+        f"pass: pool train wave 1: 13 of 14 nodes open; out: node-05: {reason}; next: mend or "
+        "replace what is out and run the gate again: it tests what is not open yet"
+    )
+    assert cluster.marked(Mark.REFUSE) == ["node-05"]
+    assert cluster.marked(Mark.OPEN) == [name for name in names if name != "node-05"]
+    sizes = [sorted({len(group) for group in groups}) for groups in cluster.rounds]
+    assert sizes == [[1], [14], [2], [2], [13]]
+    assert [len(groups) for groups in cluster.rounds] == [14, 1, 7, 2, 1]
+    assert f"node-05 is bad: {reason}" in lines
+
+
+def test_a_bad_gpu_is_out_by_its_check_and_never_meets_the_others() -> None:
+    cluster = FakeCluster()
+    cluster.add(4)
+    cluster.faults["node-02"] = {"gpu"}
+    verdict = run_gate(cluster, 4)
+    assert verdict.verdict is Verdict.PASS
+    assert verdict.message == (
+        "3 of 4 nodes open; out: node-02: gpus: a GPU is lost: Unable to determine the device "
+        "handle for GPU0: 0000:53:00.0: Unknown Error [ISOLATE]"
+    )
+    assert cluster.rounds[1:] == [[("node-00", "node-01", "node-03")]]
+
+
+def test_a_node_that_falls_back_to_sockets_is_found_among_others() -> None:
+    cluster = FakeCluster()
+    cluster.add(8)
+    cluster.faults["node-07"] = {"socket"}
+    verdict = run_gate(cluster, 8)
+    assert verdict.verdict is Verdict.PASS
+    assert cluster.marked(Mark.REFUSE) == ["node-07"]
+    assert "transport is not EFA: NCCL used Socket" in cluster.marks["node-07"][1]
+
+
+def test_a_common_cause_blames_nobody_and_opens_nothing() -> None:
+    cluster = FakeCluster()
+    names = cluster.add(10)
+    cluster.faults = {name: {"socket"} for name in names}
+    verdict = run_gate(cluster, 10)
+    assert verdict.line == (
+        "fail: pool train wave 1: more nodes failed than may stay out (2 could still), which "
+        "points to one common cause and not to bad nodes, so nobody is blamed: transport is not "
+        "EFA: NCCL used Socket on gate-20261201-080000-ab12-r0-0-0, "
+        "gate-20261201-080000-ab12-r0-0-1, gate-20261201-080000-ab12-r0-0-2, "
+        "gate-20261201-080000-ab12-r0-0-3, gate-20261201-080000-ab12-r0-0-4, "
+        "gate-20261201-080000-ab12-r0-0-5 and 4 more (the EFA plugin did not load); next: nothing "
+        "was opened; look at what the nodes have in common (placement, security group, image, EFA "
+        "plugin), mend it and run the gate again"
+    )
+    assert cluster.marked(Mark.HOLD) == names
+    assert len(cluster.rounds) == 3
+
+
+def test_too_many_bad_gpus_shut_the_whole_wave() -> None:
+    cluster = FakeCluster()
+    names = cluster.add(5)
+    cluster.faults = {name: {"gpu"} for name in names[:2]}
+    verdict = run_gate(cluster, 5)
+    assert verdict.verdict is Verdict.FAIL
+    assert verdict.message.startswith(
+        "2 nodes of 5 failed and 1 may, which points to one common cause and not to bad nodes, so "
+        "nobody is blamed: node-00: gpus: a GPU is lost"
+    )
+    assert cluster.marked(Mark.HOLD) == names
+
+
+def test_a_node_that_dies_in_its_check_is_held_and_the_rest_opens() -> None:
+    cluster = FakeCluster()
+    cluster.add(6)
+    cluster.faults["node-03"] = {"dead"}
+    verdict = run_gate(cluster, 6)
+    assert verdict.verdict is Verdict.PASS
+    assert verdict.message == (
+        "5 of 6 nodes open; out: node-03: job: it did not end in time: Running after 900 s"
+    )
+    assert cluster.marked(Mark.HOLD) == ["node-03"]
+    assert cluster.rounds[1] == [("node-03",)], "what is unknown is tried a second time"
+
+
+def test_a_node_that_never_gets_ready_leaves_the_wave_unknown_and_is_named() -> None:
+    cluster = FakeCluster()
+    cluster.add(13)
+    cluster.add(1, ready=False)
+    verdict = run_gate(cluster, 14)
+    assert verdict.line == (
+        "unknown: pool train wave 1: 13 of 14 nodes were Ready after 3600 s, so none was tested; "
+        "not Ready: node-13; next: look at the node group's health and at these instances, then "
+        "run the gate again"
+    )
+    assert not cluster.marks
+    assert not cluster.rounds
+
+
+def test_nodes_that_never_join_are_counted() -> None:
+    cluster = FakeCluster()
+    cluster.add(1)
+    verdict = run_gate(cluster, 3)
+    assert verdict.message == (
+        "1 of 3 nodes were Ready after 3600 s, so none was tested; 2 nodes never joined"
+    )
+
+
+def test_an_api_that_stays_away_midway_is_unknown_with_what_was_seen() -> None:
+    cluster = FakeCluster(stops_at_round=2)
+    cluster.add(4)
+    verdict = run_gate(cluster, 4)
+    assert verdict.line == (
+        "unknown: pool train wave 1: the gate could not go on: list Pods: the Kubernetes API does "
+        "not answer: connection refused; next: run it again; what was opened before stays open"
+    )
+    assert not cluster.marks
+    assert cluster.cleaned == 2
+
+
+def test_a_second_run_after_repair_tests_only_the_repaired_node_with_an_idle_partner() -> None:
+    cluster = FakeCluster()
+    cluster.add(14)
+    link_slow_on(cluster, "node-05")
+    run_gate(cluster, 14)
+    cluster.faults.clear()
+    cluster.rounds.clear()
+    cluster.busy_nodes = {"node-00"}
+    verdict = run_gate(cluster, 14)
+    assert verdict.line == (
+        "pass: pool train wave 1: 14 of 14 nodes open, 13 of them since an earlier run"
+    )
+    assert cluster.rounds == [[("node-05",)], [("node-05", "node-01")]]
+
+
+def test_a_repaired_node_that_is_still_bad_stays_out() -> None:
+    cluster = FakeCluster()
+    cluster.add(4, passed=True)
+    cluster.add(1)
+    link_slow_on(cluster, "node-04")
+    verdict = run_gate(cluster, 5)
+    assert verdict.verdict is Verdict.PASS
+    assert cluster.marked(Mark.REFUSE) == ["node-04"]
+
+
+def test_a_wave_that_passed_before_is_left_alone() -> None:
+    cluster = FakeCluster()
+    cluster.add(4, passed=True)
+    verdict = run_gate(cluster, 4)
+    assert verdict.line == (
+        "pass: pool train wave 1: 4 of 4 nodes open, 4 of them since an earlier run"
+    )
+    assert not cluster.rounds
+
+
+def test_two_nodes_that_fail_together_cannot_be_told_apart() -> None:
+    cluster = FakeCluster()
+    cluster.add(2)
+    link_slow_on(cluster, "node-01")
+    verdict = run_gate(cluster, 2)
+    assert verdict.verdict is Verdict.FAIL
+    assert verdict.message.startswith(
+        "all-reduce over 2 nodes did not pass and no pair of them did, so nobody can be blamed: "
+    )
+    assert cluster.marked(Mark.HOLD) == ["node-00", "node-01"]
+
+
+def test_two_nodes_are_told_apart_by_proven_nodes_of_another_wave() -> None:
+    cluster = FakeCluster()
+    cluster.add(2)
+    cluster.add(2, wave="0", passed=True)
+    link_slow_on(cluster, "node-01")
+    verdict = run_gate(cluster, 2)
+    assert verdict.verdict is Verdict.PASS
+    assert cluster.marked(Mark.OPEN) == ["node-00"]
+    assert cluster.marked(Mark.REFUSE) == ["node-01"]
+
+
+def test_one_of_two_with_a_bad_gpu_leaves_the_other_without_a_proof() -> None:
+    cluster = FakeCluster()
+    cluster.add(2)
+    cluster.faults["node-00"] = {"gpu"}
+    verdict = run_gate(cluster, 2)
+    assert verdict.verdict is Verdict.UNKNOWN
+    assert "node-01: no proven node is idle, so nothing could meet it" in verdict.message
+    assert cluster.marked(Mark.REFUSE) == ["node-00"]
+    assert cluster.marked(Mark.HOLD) == ["node-01"]
+
+
+def test_a_wave_of_one_opens_and_says_that_no_fabric_was_used() -> None:
+    cluster = FakeCluster()
+    cluster.add(1)
+    verdict = run_gate(cluster, 1)
+    assert verdict.verdict is Verdict.PASS
+    assert verdict.nodes[0].reason == (
+        "all-reduce on one node: at least 478.1 GB/s at every judged size; its fabric was not "
+        "exercised: it is alone"
+    )
+
+
+def test_a_fault_that_shows_only_with_all_nodes_blames_nobody() -> None:
+    def slow_at_scale(job: GateJob, text: str) -> str:
+        return (
+            text.replace("[send] via NET/Libfabric/0/GDRDMA", "[send] via NET/Libfabric/0")
+            if (len(job.nodes) > 2)
+            else text
+        )
+
+    cluster = FakeCluster(garble=slow_at_scale)
+    cluster.add(4)
+    verdict = run_gate(cluster, 4)
+    assert verdict.verdict is Verdict.FAIL
+    assert verdict.message.startswith(
+        "all-reduce over 4 nodes did not pass although its pairs did, so nobody can be blamed: "
+    )
+    assert cluster.marked(Mark.OPEN) == []
+
+
+def test_a_slow_run_that_does_not_repeat_opens_the_wave() -> None:
+    def slow_once(job: GateJob, text: str) -> str:
+        return "\n".join(text.splitlines()[:-6]) if job.name.endswith("-r0-0") else text
+
+    cluster = FakeCluster(garble=slow_once)
+    cluster.add(4)
+    assert run_gate(cluster, 4).verdict is Verdict.PASS
+    assert [len(groups[0]) for groups in cluster.rounds] == [1, 4, 2, 4]
+
+
+@pytest.mark.parametrize("kind", ["p5.48xlarge", "g6e.48xlarge", "p6-b200.48xlarge"])
+@pytest.mark.parametrize("nodes", [2, 3, 7])
+def test_every_type_with_a_floor_opens_at_every_size_of_wave(kind: str, nodes: int) -> None:
+    cluster = FakeCluster()
+    cluster.add(nodes, kind=kind)
+    assert run_gate(cluster, nodes, kind=kind).verdict is Verdict.PASS
+
+
+def test_a_type_without_a_floor_asks_for_one_before_anything_runs() -> None:
+    cluster = FakeCluster()
+    cluster.add(2, kind="g6.48xlarge")
+    with pytest.raises(UsageError) as caught:
+        run_gate(cluster, 2, kind="g6.48xlarge")
+    assert str(caught.value) == (
+        "no bandwidth floor is known for g6.48xlarge on 2 nodes, and a wave whose bandwidth is not "
+        "judged never opens; give one with --floor GBPS, from a run that you trust"
+    )
+    assert not cluster.rounds
+    assert run_gate(cluster, 2, kind="g6.48xlarge", floor_gbps=5).verdict is Verdict.PASS
+
+
+def test_nodes_of_another_type_than_asked_are_refused() -> None:
+    cluster = FakeCluster()
+    cluster.add(2, kind="p5en.48xlarge")
+    with pytest.raises(UsageError) as caught:
+        run_gate(cluster, 2)
+    assert str(caught.value) == (
+        "node-00, node-01 of pool train wave 1 are not p5.48xlarge; give the type of the wave with "
+        "--type"
+    )
+
+
+def test_the_report_holds_nodes_floors_and_evidence() -> None:
+    cluster = FakeCluster()
+    cluster.add(3)
+    verdict = run_gate(cluster, 3)
+    report = verdict.as_json()
+    assert report["schema"] == 1
+    assert report["nodes"][0]["provider_id"] == "aws:///use1-az4/i-node-00"
+    assert report["nodes"][0]["check"]["facts"]["driver"] == "580.95.05"
+    assert len(report["nodes"][0]["check"]["gpus"]) == 8
+    assert report["floors"]["3 nodes"]["confidence"] == "low"
+    assert report["measurements"][0]["lowest_busbw_gbps"] == 352.7
+    stored = cluster.stored["gate-train-1"]
+    assert "check" not in stored["nodes"][0]

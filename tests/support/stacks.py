@@ -1,0 +1,27 @@
+"""The repository's own stack files, as settings."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components.settings import parse
+from components.site import Site, SiteConfig
+
+ROOT = Path(__file__).parents[2]
+STACKS = ("local", "dev", "prod")
+
+
+def raw(stack: str) -> dict[str, Any]:
+    """Return what the stack file holds for the site, free to be spoilt."""
+    return yaml.safe_load((ROOT / f"Pulumi.{stack}.yaml").read_text())["config"]["trainyard:site"]
+
+
+@cache
+def config(stack: str) -> SiteConfig:
+    return parse(SiteConfig, raw(stack), f"Pulumi.{stack}.yaml")
+
+
+def build(stack: str) -> Site:
+    return Site(config(stack), stack=stack)
