@@ -13,7 +13,7 @@ from pydantic import Field
 from components.catalog import image
 from components.namespaces import closed_namespace
 from components.naming import Names
-from components.settings import Section
+from components.settings import PinnedImage, Section
 from components.waves import Wave
 
 __all__ = ["Acceptance", "AcceptanceConfig"]
@@ -36,8 +36,8 @@ SUFFIXES = {".py", ".sh", ".yaml"}
 class AcceptanceConfig(Section):
     """How waves are judged."""
 
-    image: Annotated[str | None, Field(pattern=r"^\S+[:@]\S+$")] = None
-    """Image of the checks when it is not the catalog's."""
+    image: PinnedImage | None = None
+    """Image of the checks when it is not the catalog's; by digest, so that all are proved alike."""
 
     timeout_seconds: Annotated[int, Field(ge=60, le=4 * 3600)] = 3600
     """Longest time for one wave; a gate that runs out of it knows nothing, and opens nothing."""

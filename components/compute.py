@@ -11,7 +11,17 @@ from pydantic import Field
 from components.catalog import InstanceType, instance_type
 from components.naming import Names
 from components.nodes import METADATA, root_volume, tag_specifications
-from components.settings import REPLACES, Dns, InstanceName, Problem, Section, ZoneId, rule
+from components.settings import (
+    REPLACES,
+    AmiRelease,
+    Dns,
+    InstanceName,
+    Problem,
+    Reservation,
+    Section,
+    ZoneId,
+    rule,
+)
 from components.waves import GPU, Capacity, Gate, Wave, capacity
 
 __all__ = ["AcceleratorPool", "PoolConfig", "interfaces"]
@@ -59,10 +69,10 @@ class PoolConfig(Section):
     )
     """How its instances are bought."""
 
-    reservation: Annotated[str | None, Field(pattern=r"^cr-[0-9a-f]{8,17}$")] = None
+    reservation: Reservation | None = None
     """Id of the capacity reservation or capacity block, when bought so."""
 
-    ami_release: Annotated[str | None, Field(pattern=r"^\d+\.\d+\.\d+-\d{8}$")] = None
+    ami_release: AmiRelease | None = None
     """Image release when it differs from the catalog's, to try a new one on one pool first."""
 
     efa: Annotated[bool, REPLACES] = True

@@ -15,7 +15,7 @@ from components.documents import allow, document, pod_trust, service_trust
 from components.keys import CustomerKey, through, to_log_group
 from components.naming import Names
 from components.nodes import METADATA, node_role, root_volume, tag_specifications
-from components.settings import Cidr, InstanceName, Problem, RoleArn, Section, rule
+from components.settings import AddonVersion, Cidr, InstanceName, Problem, RoleArn, Section, rule
 
 __all__ = ["ControlPlane", "ControlPlaneConfig"]
 
@@ -53,7 +53,7 @@ class AddonConfig(Section):
     name: AddonName
     """Name that EKS gives the add-on."""
 
-    version: str = Field(pattern=r"^v\d+\.\d+\.\d+-eksbuild\.\d+$")
+    version: AddonVersion
     """Exact version, as `aws eks describe-addon-versions` prints it."""
 
 

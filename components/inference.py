@@ -1,6 +1,5 @@
 """The inference layer: a model service beside the training jobs."""
 
-from collections.abc import Iterator
 from typing import Annotated
 
 import pulumi
@@ -8,12 +7,10 @@ from pulumi_kubernetes import apps, core
 from pydantic import Field
 
 from components.namespaces import closed_namespace
-from components.settings import Dns, Problem, Section, rule
+from components.settings import Dns, PinnedImage, Section, UrlPath
 from components.waves import GPU
 
 __all__ = ["Inference", "InferenceConfig", "rollout"]
-
-PINNED = r"[a-z0-9.:/_-]+@sha256:[0-9a-f]{64}"
 
 
 class InferenceConfig(Section):
@@ -22,7 +19,7 @@ class InferenceConfig(Section):
     name: Dns
     """What clients call it; also its namespace."""
 
-    image: str = Field(pattern=f"^{PINNED}$")
+    image: PinnedImage
     """Image by digest, so that a restart cannot serve another model."""
 
     pool: Dns
@@ -37,7 +34,7 @@ class InferenceConfig(Section):
     port: Annotated[int, Field(ge=1024, le=65535)] = 8000
     """Port of the service inside the pod."""
 
-    health_path: str = Field(default="/health", pattern="^/")
+    health_path: UrlPath = "/health"
     """Path that answers 200 when requests can come."""
 
     start_seconds: Annotated[int, Field(ge=30, le=3600)] = 900
@@ -47,11 +44,6 @@ class InferenceConfig(Section):
     def gpus(self) -> int:
         """GPUs of all pods."""
         return self.replicas * self.gpus_each
-
-    @rule("health_path")
-    def _health_path_is_plain(self) -> Iterator[Problem]:
-        if "?" in self.health_path:
-            yield Problem("health_path", f"is {self.health_path}, with a query; give a path only")
 
 
 class Inference(pulumi.ComponentResource):

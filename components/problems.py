@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from rapidfuzz import fuzz, process
 
 __all__ = [
-    "HOLDS_A_SECRET",
+    "NO_SECRETS",
     "Problem",
     "is_mapping",
     "is_sequence",
@@ -35,7 +35,7 @@ SECRET_VALUE = re.compile(
 )
 """Shapes of keys and tokens; the last is any long run of letters and digits without a break."""
 
-HOLDS_A_SECRET = "holds a secret; settings hold none, so keep its value in Secrets Manager"
+NO_SECRETS = "holds a secret; settings hold none, so keep its value in Secrets Manager"
 
 KINDS = {
     "bool": "true or false",
@@ -148,7 +148,7 @@ def _sentence(path: str, details: ErrorDetails, known: Mapping[str, Sequence[str
     if kind == "shape":
         return details["msg"]
     if is_mapping(value) and set(value) == {"secure"}:
-        return HOLDS_A_SECRET
+        return NO_SECRETS
     return f"is {show(path, value)}{_rule(kind, details)}"
 
 

@@ -60,6 +60,9 @@ class SchedulerConfig(Section):
     controller: Literal["chart", "external"] = "chart"
     """Kueue from its chart, or one that runs beside the control plane already."""
 
+    chart: str | None = None
+    """Where Kueue's chart is when not at its public place: a mirror, or a folder."""
+
     queues: tuple[QueueConfig, ...] = Field(default_factory=_usual_queues, min_length=1)
     """Queues, with the parts of the site that are their own."""
 
@@ -137,7 +140,7 @@ class Scheduler(pulumi.ComponentResource):
         )
         release = helm.v4.Chart(
             f"{self._name}-kueue",
-            chart=where,
+            chart=self._config.chart or where,
             version=version,
             name="kueue",
             namespace=namespace.metadata.name,

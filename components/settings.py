@@ -27,7 +27,7 @@ from pydantic_core import PydanticCustomError, PydanticUndefined
 
 from components.catalog import UnknownInstanceTypeError, instance_type
 from components.problems import (
-    HOLDS_A_SECRET,
+    NO_SECRETS,
     Problem,
     is_mapping,
     is_sequence,
@@ -40,16 +40,23 @@ __all__ = [
     "NEVER",
     "REPLACES",
     "AccountId",
+    "AddonVersion",
+    "AmiRelease",
     "Cidr",
     "Dns",
     "Email",
     "InstanceName",
+    "PinnedImage",
     "Problem",
+    "RegionName",
+    "Reservation",
     "RoleArn",
     "Section",
     "SettingsError",
+    "UrlPath",
     "ZoneId",
     "absent",
+    "is_mapping",
     "parse",
     "rule",
     "stack_settings",
@@ -143,7 +150,7 @@ def stack_settings(model: type[S]) -> S:
     if text is None:
         raise SettingsError(source, [absent()])
     if is_config_secret(f"{pulumi.get_project()}:{SETTINGS}"):
-        raise SettingsError(source, [Problem("", HOLDS_A_SECRET)])
+        raise SettingsError(source, [Problem("", NO_SECRETS)])
     try:
         raw = json.loads(text)
     except ValueError:
@@ -180,11 +187,30 @@ def _in_catalog(name: str) -> str:
         raise PydanticCustomError("shape", text.replace("{", "{{")) from None  # pyright: ignore[reportArgumentType] - the message names what was seen
 
 
+AddonVersion = Annotated[
+    str, shaped(r"v\d+\.\d+\.\d+-eksbuild\.\d+", "a version of an add-on", "v1.23.0-eksbuild.1")
+]
+AmiRelease = Annotated[
+    str, shaped(r"\d+\.\d+\.\d+-\d{8}", "a release of the EKS image", "1.35.6-20260818")
+]
+RegionName = Annotated[str, shaped(r"[a-z]{2}(-[a-z]+)+-\d", "a region", "us-east-1")]
+Reservation = Annotated[
+    str, shaped(r"cr-[0-9a-f]{8,17}", "a capacity reservation", "cr-0123456789abcdef0")
+]
+UrlPath = Annotated[str, shaped(r"/[^?#\s]*", "a plain path", "/health")]
 AccountId = Annotated[str, shaped(r"\d{12}", "an account number", "'111122223333', in quotes")]
 Cidr = IPv4Network
 Dns = Annotated[str, shaped(r"[a-z][a-z0-9-]{0,29}", "a name", "train-a (at most 30 characters)")]
 Email = Annotated[str, shaped(r"[^@\s]+@[^@\s]+\.[^@\s]+", "an address", "team@example.com")]
 InstanceName = Annotated[str, AfterValidator(_in_catalog)]
+PinnedImage = Annotated[
+    str,
+    shaped(
+        r"[a-z0-9.:/_-]+@sha256:[0-9a-f]{64}",
+        "an image by digest",
+        "registry.example.com/serving@sha256: and 64 hex digits",
+    ),
+]
 RoleArn = Annotated[
     str,
     shaped(

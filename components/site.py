@@ -23,7 +23,7 @@ from components.naming import Names
 from components.network import Network, NetworkConfig
 from components.registry import Registry, RegistryConfig
 from components.scheduler import Scheduler, SchedulerConfig
-from components.settings import NEVER, AccountId, Problem, Section, rule
+from components.settings import NEVER, AccountId, Problem, RegionName, Section, rule
 from components.storage import SharedStorage, StorageConfig
 from components.vault import Vault, VaultConfig
 
@@ -39,7 +39,7 @@ class SiteConfig(Section):
     account: Annotated[AccountId, NEVER]
     """AWS account, in quotes; the program refuses to run in any other."""
 
-    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$"), NEVER]
+    region: Annotated[RegionName, NEVER]
     """AWS region, as in us-east-1."""
 
     partition: Annotated[Literal["aws", "aws-us-gov", "aws-cn"], NEVER] = "aws"

@@ -29,7 +29,7 @@ class About:
     remedy: str
     """The way out, in one sentence."""
     rows: str
-    """Numbers of the policy in the catalogue, such as ``2-6``."""
+    """Rows of the catalogue it answers to, in whole or in part, such as ``2-6``."""
     sources: tuple[str, ...]
     """Ids of the public rules it answers to."""
     level: EnforcementLevel = EnforcementLevel.MANDATORY

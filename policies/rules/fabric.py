@@ -24,21 +24,26 @@ def one_sided_fabric(stack: Stack) -> Iterator[tuple[Subject, str]]:
     groups = {group.urn: group for group in stack.of(types.EC2_SECURITY_GROUP)}
     admitted = {urn: _self_directions(stack, group) for urn, group in groups.items()}
     for user in stack.of(*_USERS):
+        problems: dict[str, list[str]] = {}
         for path, block, links in _efa_interfaces(user):
             members = [
                 urn
                 for urn, group in groups.items()
                 if urn in links or _id(group) in texts(block.get("securityGroups"))
             ]
-            if any(admitted[urn] >= _DIRECTIONS for urn in members):
-                continue
-            yield user, f"{path} {_problem([groups[urn] for urn in members], admitted)}"
+            if not any(admitted[urn] >= _DIRECTIONS for urn in members):
+                problem = _problem([groups[urn] for urn in members], admitted)
+                problems.setdefault(problem, []).append(path)
+        # Large types have 32 interfaces, all with the same groups: one sentence is enough.
+        for problem, paths in problems.items():
+            more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+            yield user, f"{paths[0]}{more}: {problem}"
 
 
 def _problem(members: list[Subject], admitted: Mapping[str, frozenset[str]]) -> str:
     if not members:
         return (
-            "uses EFA with no security group of this stack, so its rules cannot be checked; "
+            "EFA with no security group of this stack, so its rules cannot be checked; "
             "give it the EFA group that the stack declares"
         )
     lacks = "; ".join(
@@ -46,7 +51,7 @@ def _problem(members: list[Subject], admitted: Mapping[str, frozenset[str]]) -> 
         for group in members
     )
     return (
-        f"uses EFA, but no security group of it admits itself in and out ({lacks}); "
+        f"EFA, but no security group beside it admits itself in and out ({lacks}); "
         "add rules of protocol -1 whose other side is the same group"
     )
 

@@ -1,0 +1,1 @@
+"""`yard config`: stack files judged without an engine."""

@@ -1,4 +1,4 @@
-"""The few calls to a Kubernetes API that the gate makes, with patience: plain objects in and out."""
+"""The few calls to a Kubernetes API that the gate makes: plain objects in and out, patiently."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, TypeVar

@@ -135,8 +135,11 @@ def _kubeconfig(source: str) -> KubeConfig:
         text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
         content: Any = yaml.safe_load(text)
         config = KubeConfig.from_dict(content)  # pyright: ignore[reportUnknownMemberType] - open dict
-        if config.get() is None:
-            raise UsageError(f"kubeconfig {source!r} has no current context; set current-context")
+        chosen = config.get()
+        if chosen is None or chosen.user is None:
+            raise UsageError(
+                f"kubeconfig {source!r} has no current context with a user; set current-context"
+            )
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"kubeconfig {source!r} cannot be read: {error}") from None
     except (yaml.YAMLError, ConfigError, AttributeError, KeyError, TypeError, ValueError):

@@ -74,13 +74,7 @@ def next_round(
         return _meet(suspects, known, trials)
     if all(trial.verdict is Verdict.UNKNOWN for trial in trials):
         return ()
-    untried: list[Pair] = []
-    for index, name in enumerate(suspects):
-        free = [other for other in suspects[index + 1 :] if not _used(other, untried)]
-        for other in free:
-            if not _used(name, untried) and not _met(name, other, trials):
-                untried.append((name, other))
-    return tuple(untried)
+    return _mix(suspects, trials)
 
 
 def outcome(
@@ -107,10 +101,25 @@ def _disjoint(nodes: Sequence[str]) -> tuple[Pair, ...]:
 
 def _meet(suspects: list[str], known: list[str], trials: Sequence[Trial]) -> tuple[Pair, ...]:
     """Give each suspect a proven node that it has not met, each of them once a round."""
+    met = _met(trials)
     free = list(known)
     pairs: list[Pair] = []
     for name in suspects:
-        fresh = next((other for other in free if not _met(name, other, trials)), None)
+        fresh = next((other for other in free if frozenset((name, other)) not in met), None)
+        if fresh is not None:
+            free.remove(fresh)
+            pairs.append((name, fresh))
+    return tuple(pairs)
+
+
+def _mix(suspects: list[str], trials: Sequence[Trial]) -> tuple[Pair, ...]:
+    """Pair suspects with suspects that they have not met."""
+    met = _met(trials)
+    free = list(suspects)
+    pairs: list[Pair] = []
+    while free:
+        name = free.pop(0)
+        fresh = next((other for other in free if frozenset((name, other)) not in met), None)
         if fresh is not None:
             free.remove(fresh)
             pairs.append((name, fresh))
@@ -136,16 +145,14 @@ def _witnesses(name: str, proven: set[str], trials: Sequence[Trial]) -> set[str]
 
 def _disjoint_failures(failing: Sequence[Pair], proven: set[str]) -> int:
     """Count failed pairs that share no node: each holds a bad node of its own."""
-    taken: list[Pair] = []
+    taken: set[str] = set()
+    count = 0
     for pair in failing:
-        if not (set(pair) & proven or _used(pair[0], taken) or _used(pair[1], taken)):
-            taken.append(pair)
-    return len(taken)
+        if taken.isdisjoint(pair) and proven.isdisjoint(pair):
+            taken.update(pair)
+            count += 1
+    return count
 
 
-def _used(name: str, pairs: Sequence[Pair]) -> bool:
-    return any(name in pair for pair in pairs)
-
-
-def _met(left: str, right: str, trials: Sequence[Trial]) -> bool:
-    return any({left, right} == set(trial.pair) for trial in trials)
+def _met(trials: Sequence[Trial]) -> set[frozenset[str]]:
+    return {frozenset(trial.pair) for trial in trials}

@@ -69,7 +69,7 @@ def show_status(*, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([line.as_json() for line in found], indent=2))
     else:
-        Console().print(status.table(found))
+        Console().print(status.render(found))
     bad = ", ".join(line.part for line in found if line.health != "pass")
     match status.verdict(found):
         case "fail":

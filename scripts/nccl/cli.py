@@ -12,7 +12,8 @@ from scripts.nccl.expectation import Expectation, expect
 from scripts.nccl.judge import Judgement, judge
 from scripts.nccl.lines import bounded
 from scripts.nccl.log import parse
-from scripts.verdicts import EXIT_CODES, overall
+from scripts.nccl.text import size
+from scripts.verdicts import EXIT_CODES, Verdict, overall
 
 __all__ = ["nccl"]
 
@@ -60,10 +61,13 @@ def judge_command(
         collective=collective.removesuffix("_perf"),
         floor_gbps=floor_gbps,
     )
-    judgements = {log.name: judge(parse(bounded(log)), expected) for log in logs}
-    for name, judgement in judgements.items():
+    verdicts: list[Verdict] = []
+    for log in logs:
+        name = str(getattr(log, "name", "-"))
+        judgement = judge(parse(bounded(log)), expected)
+        verdicts.append(judgement.verdict)
         click.echo(_json(name, judgement) if as_json else _text(name, judgement, expected))
-    sys.exit(EXIT_CODES[overall(judgement.verdict for judgement in judgements.values())])
+    sys.exit(EXIT_CODES[overall(verdicts)])
 
 
 def _json(name: str, judgement: Judgement) -> str:
@@ -72,6 +76,6 @@ def _json(name: str, judgement: Judgement) -> str:
 
 def _text(name: str, judgement: Judgement, expected: Expectation) -> str:
     floor = expected.floor
-    limit = f"floor {floor.busbw:g} GB/s from {floor.from_bytes} bytes on" if floor else "no floor"
+    limit = f"floor {floor.busbw:g} GB/s from {size(floor.from_bytes)} on" if floor else "no floor"
     heading = f"{judgement.verdict}: {name}: {judgement.summary} ({limit})"
     return "\n".join([heading, *(f"  {found}" for found in judgement.findings)])

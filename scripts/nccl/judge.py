@@ -66,8 +66,8 @@ def judge(log: Log, expected: Expectation) -> Judgement:
     rules: tuple[Rule, ...] = (
         _crashed,
         _wrong_values,
-        fabric.findings,
         _one_run,
+        fabric.findings,
         _all_rows,
         _in_order,
         _compared,
@@ -126,7 +126,7 @@ def _one_run(log: Log, expected: Expectation) -> Iterator[Finding]:
             "build nccl-tests with MPI=1 against the MPI that launches it",
             lines,
         )
-    elif tables > 1 or len(log.banners) > 1 or len(log.bounds) > 1 or len(log.averages) > 1:
+    elif any(len(found) > 1 for found in (log.tables, log.banners, log.bounds, log.averages)):
         yield Finding(
             "one-run",
             Verdict.UNKNOWN,
@@ -145,7 +145,7 @@ def _all_rows(log: Log, _expected: Expectation) -> Iterator[Finding]:
             ("a table header", log.tables),
             ("the line '# Out of bounds values'", log.bounds),
             ("the line '# Avg bus bandwidth'", log.averages),
-            ("the line '# Collective test concluded'", log.concluded or not log.collectives),
+            ("the line '# Collective test concluded'", _concluded(log)),
         )
         if not found
     ]
@@ -178,6 +178,11 @@ def _all_rows(log: Log, _expected: Expectation) -> Iterator[Finding]:
             f"memory was short: the sweep ends at {sizes([log.reduced_to])} instead of "
             f"{sizes([log.banners[0].high])}",
         )
+
+
+def _concluded(log: Log) -> bool:
+    """Tell whether the last line is whole: it repeats the program's name from the first."""
+    return not log.programs or log.programs == [quote.text for quote in log.concluded]
 
 
 def _other_rows(expected: list[int], printed: list[int], line: int) -> Finding:
@@ -282,7 +287,7 @@ def _placement(log: Log, expected: Expectation) -> Iterator[Finding]:
 
 
 def _subject(log: Log, expected: Expectation) -> Iterator[Finding]:
-    others = sorted(set(log.collectives) - {expected.collective})
+    others = sorted(log.collectives - {expected.collective})
     if others:
         yield Finding(
             "subject",

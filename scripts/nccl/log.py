@@ -27,8 +27,9 @@ _BANNER = re.compile(
     r"step: (?P<step>\d{1,18})\((?P<kind>factor|bytes)\).*?validation: (?P<validation>\d{1,18})"
 )
 _VERSION = re.compile(r"# nccl-tests version (?P<version>\S+) .*nccl-library=(?P<nccl>\d+)")
-_STARTING = re.compile(r"# Collective test starting: (?P<name>\w+?)(?:_perf)?\s*$")
-_CONCLUDED = re.compile(r"# Collective test concluded: (?P<name>\w+?)(?:_perf)?\s*$")
+_STARTING = re.compile(r"# Collective test starting: (?P<name>\S+)\s*$")
+_CONCLUDED = re.compile(r"# Collective test concluded: (?P<name>\S+)\s*$")
+_SUFFIX = re.compile(r"_perf(_mpi)?$")
 _REDUCED = re.compile(r"Reducing maxBytes to (?P<size>\d{1,18}) due to memory limitation")
 _DEVICE = re.compile(
     r"#\s+Rank\s+(?P<rank>\d{1,9}) (?:Group\s+(?P<group>\d{1,9}) )?Pid\s+\d+ on\s+(?P<host>\S+) "
@@ -110,7 +111,7 @@ class Log:
     lines: int = 0
     version: str | None = None
     nccl: str | None = None
-    collectives: list[str] = field(default_factory=list[str])
+    programs: list[str] = field(default_factory=list[str])
     banners: list[Banner] = field(default_factory=list[Banner])
     reduced_to: int | None = None
     devices: Devices = field(default_factory=Devices)
@@ -122,6 +123,11 @@ class Log:
     concluded: list[Quote] = field(default_factory=list[Quote])
     failures: list[Quote] = field(default_factory=list[Quote])
     warnings: list[Quote] = field(default_factory=list[Quote])
+
+    @property
+    def collectives(self) -> set[str]:
+        """What the run says that it measured; releases before 2.16.7 say nothing."""
+        return {_SUFFIX.sub("", name) for name in self.programs}
 
 
 def parse(lines: Iterable[str]) -> Log:
@@ -158,7 +164,7 @@ def _comment(log: Log, line: Line) -> None:
     elif found := _VERSION.match(text):
         log.version, log.nccl = found["version"], found["nccl"]
     elif found := _STARTING.match(text):
-        _append(log.collectives, found["name"])
+        _append(log.programs, found["name"])
     elif found := _CONCLUDED.match(text):
         _append(log.concluded, Quote(line.number, found["name"]))
     elif found := _REDUCED.search(text):

@@ -53,7 +53,7 @@ class FakeCluster:
     garble: Callable[[GateJob, str], str] = lambda _job, text: text
     stops_at_round: int | None = None
 
-    def add(self, count: int, *, kind: str = P5, wave: str = "1", **known: Any) -> list[str]:
+    def add(self, count: int, *, kind: str = P5, wave: str = "1", **known: bool) -> list[str]:
         """Add nodes; names go on counting."""
         names = [f"node-{len(self.states) + index:02d}" for index in range(count)]
         for name in names:
@@ -128,7 +128,12 @@ class FakeCluster:
 
 
 def run_gate(
-    cluster: FakeCluster, nodes: int, *, kind: str = P5, lines: list[str] | None = None, **more: Any
+    cluster: FakeCluster,
+    nodes: int,
+    *,
+    kind: str = P5,
+    lines: list[str] | None = None,
+    floor: float | None = None,
 ) -> WaveVerdict:
     """Run the gate over wave 1 of pool train."""
     request = Request(
@@ -140,7 +145,7 @@ def run_gate(
         image=IMAGE,
         namespace="trainyard-gate",
         timeout=3600,
-        **more,
+        floor_gbps=floor,
     )
     said = [] if lines is None else lines
     return Gate(request, cluster, said.append, FakeTime().clock()).run()

@@ -276,7 +276,7 @@ def test_a_type_without_a_floor_asks_for_one_before_anything_runs() -> None:
         "judged never opens; give one with --floor GBPS, from a run that you trust"
     )
     assert not cluster.rounds
-    assert run_gate(cluster, 2, kind="g6.48xlarge", floor_gbps=5).verdict is Verdict.PASS
+    assert run_gate(cluster, 2, kind="g6.48xlarge", floor=5).verdict is Verdict.PASS
 
 
 def test_nodes_of_another_type_than_asked_are_refused() -> None:

@@ -84,7 +84,7 @@ def analyze(
             name="aws",
         ),
     )
-    return _violations(_servicer(policies, config).Analyze(request, None))
+    return read(servicer(policies, config).Analyze(request, None))
 
 
 def analyze_stack(
@@ -111,7 +111,7 @@ def analyze_stack(
             for resource in resources
         ]
     )
-    return _violations(_servicer(policies, config).AnalyzeStack(request, None))
+    return read(servicer(policies, config).AnalyzeStack(request, None))
 
 
 def messages(violations: Sequence[Violation]) -> list[str]:
@@ -119,10 +119,11 @@ def messages(violations: Sequence[Violation]) -> list[str]:
     return [violation.message.partition("\n")[2] for violation in violations]
 
 
-def _servicer(
-    policies: Sequence[Policy], config: Mapping[str, Mapping[str, Any]] | None
+def servicer(
+    policies: Sequence[Policy] = ALL, config: Mapping[str, Mapping[str, Any]] | None = None
 ) -> _PolicyAnalyzerServicer:
-    servicer = _PolicyAnalyzerServicer(
+    """Set up what the engine talks to when it runs a pack."""
+    analyzer = _PolicyAnalyzerServicer(
         "trainyard", "0.0.1", list(policies), EnforcementLevel.ADVISORY
     )
     if config:
@@ -132,8 +133,8 @@ def _servicer(
                 entry = request.policyConfig[policy.name]
                 entry.properties.update(config[policy.name])
                 entry.enforcementLevel = proto.MANDATORY
-        servicer.Configure(request, None)
-    return servicer
+        analyzer.Configure(request, None)
+    return analyzer
 
 
 def _struct(props: Mapping[str, Any]) -> struct_pb2.Struct:
@@ -142,7 +143,8 @@ def _struct(props: Mapping[str, Any]) -> struct_pb2.Struct:
     return struct
 
 
-def _violations(response: proto.AnalyzeResponse) -> list[Violation]:
+def read(response: proto.AnalyzeResponse) -> list[Violation]:
+    """Read the servicer's answer."""
     return [
         Violation(
             diagnostic.policyName,

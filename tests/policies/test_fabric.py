@@ -20,7 +20,7 @@ LT = types.EC2_LAUNCH_TEMPLATE
 
 def lacking(directions: str) -> str:
     return (
-        f"networkInterfaces[0] uses EFA, but no security group of it admits itself in and out "
+        f"networkInterfaces[0]: EFA, but no security group beside it admits itself in and out "
         f"('efa' lacks {directions}); "
         "add rules of protocol -1 whose other side is the same group"
     )
@@ -121,9 +121,18 @@ def test_an_efa_group_from_elsewhere_cannot_be_checked_and_does_not_pass() -> No
     template = Declared(LT, "template", {"networkInterfaces": [block]})
     assert messages(analyze_stack([GROUP, IN, OUT, template], policies=[RULE])) == [
         (
-            f"template ({LT}): networkInterfaces[0] uses EFA with no security group of this stack, "
+            f"template ({LT}): networkInterfaces[0]: EFA with no security group of this stack, "
             "so its rules cannot be checked; give it the EFA group that the stack declares"
         )
+    ]
+
+
+def test_interfaces_with_the_same_problem_make_one_finding() -> None:
+    cards = [{"interfaceType": "interface"}, *[{"interfaceType": "efa-only"}] * 32]
+    template = only(TEMPLATE, networkInterfaces=cards)
+    expected = lacking("egress").replace("networkInterfaces[0]", "networkInterfaces[1] and 31 more")
+    assert messages(analyze_stack([GROUP, IN, template], policies=[RULE])) == [
+        f"template ({LT}): {expected}"
     ]
 
 
@@ -132,7 +141,7 @@ def test_a_single_network_interface_is_checked_too() -> None:
     card = Declared(kind, "card", {"interfaceType": "efa"}, {"securityGroups": ["efa"]})
     assert messages(analyze_stack([GROUP, IN, card], policies=[RULE])) == [
         (
-            f"card ({kind}): interfaceType uses EFA, but no security group of it admits itself "
+            f"card ({kind}): interfaceType: EFA, but no security group beside it admits itself "
             "in and out ('efa' lacks egress); "
             "add rules of protocol -1 whose other side is the same group"
         )

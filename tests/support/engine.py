@@ -6,8 +6,7 @@ from typing import Any
 
 import pulumi
 from pulumi.runtime.mocks import MockMonitor
-
-REQUIRED = "engine"
+from pulumi.runtime.proto.resource_pb2 import RegisterResourceRequest, RegisterResourceResponse
 
 # What AWS adds to the inputs, for the kinds whose outputs the program reads.
 COMPUTED: Mapping[str, Mapping[str, Any]] = {
@@ -29,6 +28,7 @@ class Engine(pulumi.runtime.Mocks):
         self.preview = preview
         self.declared: list[pulumi.runtime.MockResourceArgs] = []
         self.dependencies: dict[str, list[str]] = {}
+        self.protected: dict[str, bool] = {}
         self.monitor = Monitor(self)
 
     def new_resource(
@@ -81,9 +81,12 @@ class Engine(pulumi.runtime.Mocks):
 class Monitor(MockMonitor):
     """Notes what each resource waits for, which the mocks do not tell."""
 
-    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 - the name of the call
+    def RegisterResource(  # noqa: N802 - the name of the call
+        self, request: RegisterResourceRequest
+    ) -> RegisterResourceResponse:
         answer = super().RegisterResource(request)
         self.mocks.dependencies[answer.urn] = list(request.dependencies)
+        self.mocks.protected[answer.urn] = request.protect
         return answer
 
 

@@ -5,7 +5,6 @@ import importlib
 __all__ = ["load"]
 
 MODULES = (
-    "sts",
     "eks.clusters",
     "eks.updates",
     "eks.nodegroups",
@@ -21,9 +20,20 @@ MODULES = (
     "ec2.endpoints",
     "ec2.flow_logs",
     "ec2.launch_templates",
+    "ec2.subnet_reservations",
     "fsx.file_systems",
     "fsx.associations",
     "fsx.tagging",
+    "mends.amp",
+    "mends.budgets",
+    "mends.cloudtrail",
+    "mends.iam",
+    "mends.kms",
+    "mends.logs",
+    "mends.s3",
+    "mends.secretsmanager",
+    "mends.sns",
+    "mends.sts",
 )
 
 

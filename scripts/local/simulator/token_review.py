@@ -75,11 +75,17 @@ def _user(token: str, records: Records, now: datetime) -> dict[str, Any]:
     if entry is None:
         raise RefusedError(f"{principal} has no access entry in cluster {cluster['name']}")
     return {
-        "username": entry["username"],
+        "username": _username(entry),
         "uid": f"aws-iam-authenticator:{caller}:{DEPLOY_ROLE}",
         "groups": [*entry["kubernetesGroups"], *_policy_groups(entry)],
         "extra": {"arn": [principal], "accessKeyId": [f"EMBEDDED{caller}"]},
     }
+
+
+def _username(entry: Record) -> str:
+    """Return the entry's own username; in place of the default one, the principal's ARN."""
+    own: str = entry["username"]
+    return str(entry["principalArn"]) if own.endswith("/{{SessionName}}") else own
 
 
 def _policy_groups(entry: Record) -> list[str]:

@@ -15,10 +15,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from typing_extensions import override
 from urllib.parse import parse_qs, urlencode
 
 from botocore.parsers import create_parser
 from botocore.serialize import create_serializer
+from moto.core import responses
 from moto.core.errors import COMMON_ERROR_CODES
 from moto.core.exceptions import ServiceException
 from moto.core.model import OperationModel
@@ -26,7 +28,7 @@ from moto.core.parse import PROTOCOL_PARSERS
 from moto.core.request import Request, determine_request_protocol
 from moto.core.routing import get_service_router
 from moto.core.serialize import get_serializer_class
-from moto.core.utils import get_service_model
+from moto.core.utils import get_service_model, method_names_from_class
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.exceptions import HTTPException
 from werkzeug.test import EnvironBuilder, run_wsgi_app
@@ -47,6 +49,15 @@ MOTO_SETTINGS = {
     "MOTO_EC2_LOAD_DEFAULT_AMIS": "false",
 }
 """AWS's own IAM policies can be attached; moto's old AMIs would only make the state file large."""
+
+EC2_TEXTS = {
+    "InvalidVPCIdError": ("InvalidVpcID.NotFound", "The vpc ID '{}' does not exist"),
+    "InvalidSecurityGroupNotFoundError": (
+        "InvalidGroup.NotFound",
+        "The security group '{}' does not exist",
+    ),
+}
+"""AWS's words where moto has its own: exception class, code, text."""
 
 TAGGED_HERE = {"placement-group": "pg", "capacity-reservation": "cr"}
 """Resources of EC2 that this package holds, while moto holds their tags."""
@@ -172,10 +183,37 @@ def prepare(service: str) -> None:
         prefixes = importlib.import_module("moto.ec2.utils")
         prefixes.EC2_RESOURCE_TO_PREFIX.update(TAGGED_HERE)
         prefixes.EC2_PREFIX_TO_RESOURCE.update({prefix: kind for kind, prefix in TAGGED_HERE.items()})
+        errors = importlib.import_module("moto.ec2.exceptions")
+        for name, (code, text) in EC2_TEXTS.items():
+            _reword(getattr(errors, name), code, text)
+
+
+def _reword(error: Any, code: str, text: str) -> None:
+    """Give an exception of moto's AWS's text; moto sometimes hands it a set of one id."""
+
+    def start(self: Any, identity: Any) -> None:
+        one = sorted(identity)[0] if isinstance(identity, (set, list, tuple)) else identity
+        error.__base__.__init__(self, code, text.format(one))
+
+    error.__init__ = start
 
 
 class Refusal(ServiceException):
     """An error of ours; moto looks up the model of its own ones by their module."""
+
+
+class Dispatcher(DomainDispatcherApplication):
+    """moto's choice of an application by host name, remembered: it lists folders each time."""
+
+    def __init__(self) -> None:
+        super().__init__(create_backend_app)
+        self._known: dict[str | None, Any] = {}
+
+    @override
+    def get_backend_for_host(self, host: str | None) -> Any:
+        if host not in self._known:
+            self._known[host] = super().get_backend_for_host(host)
+        return self._known[host]
 
 
 class Moto:
@@ -183,7 +221,8 @@ class Moto:
 
     def __init__(self) -> None:
         os.environ.update(MOTO_SETTINGS)
-        self._application = DomainDispatcherApplication(create_backend_app)
+        responses.method_names_from_class = cache(method_names_from_class)  # it inspects each time
+        self._application = Dispatcher()
 
     def pass_on(self, environ: Environ, account: str) -> Body:
         """Let moto answer a request as it came in."""

@@ -36,9 +36,12 @@ EFFECTS = {
     "PREFER_NO_SCHEDULE": "PreferNoSchedule",
 }
 
-BLOCK_SIZES = {3: 16, 2: 64, 1: 512}
-"""Nodes of one node group under one switch, by layer (1 is the top, 3 the closest). AWS does not
-publish such numbers; these make several blocks on each layer of a thousand nodes."""
+BLOCK_SIZES = {2: 64, 3: 16}
+"""Nodes of one node group under one switch of a layer; layer 1 is the zone's top. AWS publishes no
+such numbers; these make several blocks of each layer out of a thousand nodes."""
+
+LAYERS = (1, 2, 3)
+"""From the top to the switch closest to the node, as EC2 counts them."""
 
 
 @dataclass(frozen=True)
@@ -133,16 +136,17 @@ def _labels(group: Group, instance: Instance, hardware: Hardware) -> dict[str, s
     if hardware.accelerators:
         labels |= {
             f"topology.k8s.aws/network-node-layer-{layer}": _switch(group, instance, layer)
-            for layer in sorted(BLOCK_SIZES)
+            for layer in LAYERS
         }
     return labels
 
 
 def _switch(group: Group, instance: Instance, layer: int) -> str:
     """Name the switch above a node on one layer, in EC2's form; the same at each run."""
-    block = instance.index // BLOCK_SIZES[layer]
-    place = f"{group.cluster}/{group.name}/{instance.zone_id}/{layer}/{block}"
-    return "nn-" + hashlib.sha256(place.encode()).hexdigest()[:17]
+    place = [group.cluster, instance.zone_id]
+    for level in range(2, layer + 1):
+        place += [group.name, str(instance.index // BLOCK_SIZES[level])]
+    return "nn-" + hashlib.sha256("/".join(place).encode()).hexdigest()[:17]
 
 
 def _status(group: Group, instance: Instance, hardware: Hardware) -> Json:

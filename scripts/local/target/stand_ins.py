@@ -1,5 +1,6 @@
 """The parts that stand in for what a laptop lacks: AWS, machines and their kubelets."""
 
+import importlib.metadata
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from scripts.local.home import Home
 from scripts.local.target.control_plane import LEASE_SECONDS
 from scripts.local.target.health import heartbeat_probe, http_probe
 from scripts.local.target.node_objects import MANAGED_SELECTOR
-from scripts.local.target.part import Part
+from scripts.local.target.part import REPOSITORY, Part
 from scripts.local.target.pki import Pki
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def simulator(home: Home, ports: Mapping[str, int], pki: Pki) -> Part:
         name="simulator",
         about="AWS API: moto, completed by Trainyard",
         real=False,
-        version="moto",
+        version=f"moto {importlib.metadata.version('moto')}",
         argv=_python(
             "scripts.local.simulator",
             f"--port={port}",
@@ -42,6 +43,7 @@ def simulator(home: Home, ports: Mapping[str, int], pki: Pki) -> Part:
         port=port,
         needs=(),
         probe=http_probe(f"http://127.0.0.1:{port}/trainyard/health"),
+        files=_sources("simulator"),
     )
 
 
@@ -80,12 +82,12 @@ def kubelet(home: Home, ports: Mapping[str, int], pki: Pki) -> Part:
         name="kubelet",
         about="answers for every node's kubelet: logs of pods",
         real=False,
-        version="trainyard",
+        version=importlib.metadata.version("trainyard"),
         argv=_python("scripts.local.target.kubelet", f"--home={home.root}", f"--port={port}"),
         port=port,
         needs=("kube-apiserver",),
         probe=http_probe(f"https://127.0.0.1:{port}/healthz", pki),
-        files=(pki.certificate("server"),),
+        files=(pki.certificate("server"), *_sources("target")),
     )
 
 
@@ -95,7 +97,7 @@ def nodes(home: Home, ports: Mapping[str, int], stacks: Path) -> Part:
         name="nodes",
         about="EC2 and EKS node groups: turns them into nodes",
         real=False,
-        version="trainyard",
+        version=importlib.metadata.version("trainyard"),
         argv=_python(
             "scripts.local.target.nodes",
             f"--home={home.root}",
@@ -105,9 +107,16 @@ def nodes(home: Home, ports: Mapping[str, int], stacks: Path) -> Part:
         port=None,
         needs=("kube-apiserver", "simulator"),
         probe=heartbeat_probe(home.heartbeat, HEARTBEAT_SECONDS),
+        files=_sources("target"),
         signs=(home.heartbeat,),
     )
 
 
+def _sources(package: str) -> tuple[Path, ...]:
+    """Give the files of one of our packages, so that ``up`` starts changed code anew."""
+    return tuple(sorted((REPOSITORY / "scripts" / "local" / package).rglob("*.py")))
+
+
 def _python(module: str, *arguments: str) -> tuple[str, ...]:
-    return (sys.executable, "-m", module, *arguments)
+    # -P: the working folder may hold another `scripts` package, of another checkout.
+    return (sys.executable, "-P", "-m", module, *arguments)

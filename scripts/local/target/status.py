@@ -9,14 +9,19 @@ from typing import Any
 
 import psutil
 from rich import box
+from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 from scripts.local.home import Home
 from scripts.local.target import process
 from scripts.local.target.health import Health, Verdict
 from scripts.local.target.part import Part
 
-__all__ = ["Line", "lines", "table", "verdict"]
+__all__ = ["Line", "lines", "render", "verdict"]
+
+REAL, STAND_IN = "real", "stand-in"
+HOST = "127.0.0.1"
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 STYLES: dict[Verdict, str] = {"pass": "green", "fail": "red", "unknown": "yellow"}
@@ -60,9 +65,9 @@ def _line(home: Home, now: float, part: Part) -> Line:
             health = Health("fail", "has just ended")
     return Line(
         part=part.name,
-        kind="real" if part.real else "stand-in",
+        kind=REAL if part.real else STAND_IN,
         version=part.version,
-        address=f"127.0.0.1:{part.port}" if part.port else "",
+        address=f"{HOST}:{part.port}" if part.port else "",
         pid=record.pid if record else None,
         health=health.verdict,
         detail=health.detail,
@@ -80,24 +85,25 @@ def verdict(all_lines: Sequence[Line]) -> Verdict:
     return "pass"
 
 
-def table(all_lines: Sequence[Line]) -> Table:
-    """Lay the lines out for a terminal."""
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("part", "kind", "version", "address", "pid", "health", "up", "what it is"):
-        shown.add_column(title, overflow="fold")
+def render(all_lines: Sequence[Line]) -> Group:
+    """Lay the lines out for a terminal of 80 columns, with what is to be said below."""
+    shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for title in ("part", "kind", "version", "port", "pid", "health", "up"):
+        shown.add_column(title, no_wrap=True)
     for line in all_lines:
-        health = f"[{STYLES[line.health]}]{line.health}[/]"
         shown.add_row(
             line.part,
             line.kind,
             line.version,
-            line.address,
+            line.address.rpartition(":")[2],
             str(line.pid or ""),
-            f"{health} ({line.detail})" if line.detail else health,
+            f"[{STYLES[line.health]}]{line.health}[/]",
             _duration(line.uptime_seconds),
-            line.about,
         )
-    return shown
+    ill = [f"{line.part}: {line.detail}" for line in all_lines if line.detail]
+    simulated = [f"{line.part}: {line.about}" for line in all_lines if line.kind != REAL]
+    notes = [*ill, f"Ports are of {HOST}. These stand in:", *(f"  {text}" for text in simulated)]
+    return Group(shown, "", *(Text(note) for note in notes))
 
 
 def _duration(seconds: int | None) -> str:

@@ -40,7 +40,9 @@ def fill(template: Api, scope: Mapping[str, Api]) -> Api:
             filled = {key: fill(value, scope) for key, value in entries}
             return {key: value for key, value in filled.items() if value is not None}
         case list():
-            return [v for v in (fill(v, scope) for v in cast("list[Api]", template)) if v is not None]
+            return [
+                v for v in (fill(v, scope) for v in cast("list[Api]", template)) if v is not None
+            ]
         case _:
             return template
 
@@ -113,5 +115,3 @@ def _nothing(row: Row, name: str, item: Item) -> Value:
 def operation(item: Item, call: Call) -> OperationModel:
     client: Any = item.session.client(call.service or item.service, item.region)
     return client.meta.service_model.operation_model(call.operation)
-
-

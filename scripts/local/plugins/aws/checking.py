@@ -178,7 +178,7 @@ def _document(value: Value) -> Value:
         return value
     if has_unknown(value):
         return Secret(UNKNOWN) if has_secret(value) else UNKNOWN
-    text = json.dumps(plain(value))
+    text = json.dumps(plain(value), sort_keys=True)
     return Secret(text) if has_secret(value) else text
 
 
@@ -198,7 +198,7 @@ def check(
         value = tags.merged(session.default_tags, plain(own))
         every: Value = UNKNOWN if plain(own) is UNKNOWN else dict(value)
         inputs["tagsAll"] = Secret(every) if has_secret(own) else every
-    return inputs, failures
+    return inputs, sorted(failures, key=lambda it: it.property)
 
 
 def _rules(row: Row, token: str, values: Mapping[str, Value]) -> list[Failure]:

@@ -98,9 +98,10 @@ class Comparison:
             return old is new
         if _empty(old) and _empty(new):
             return True
-        if isinstance(old, dict) and isinstance(new, dict):
-            keys = old.keys() | new.keys()
-            return all(self.same(old.get(k), new.get(k), _join(path, k)) for k in keys)
+        if isinstance(old or {}, dict) and isinstance(new or {}, dict):
+            before, after = _members(old), _members(new)
+            keys = before.keys() | after.keys()
+            return all(self.same(before.get(k), after.get(k), _join(path, k)) for k in keys)
         if isinstance(old, list) and isinstance(new, list):
             return self._same_list(old, new, path)
         if isinstance(old, str) and isinstance(new, str) and plain_path(path) in self.row.json:
@@ -125,6 +126,10 @@ def _join(path: str, key: str) -> str:
     if key.isidentifier():
         return f"{path}.{key}" if path else key
     return f"{path}[{json.dumps(key)}]"
+
+
+def _members(value: Value) -> dict[str, Value]:
+    return value if isinstance(value, dict) else {}
 
 
 def _empty(value: Value) -> bool:

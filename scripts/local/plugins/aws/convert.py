@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import datetime
+import functools
 import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -31,6 +32,7 @@ _KEYS: Final = ("key", "tagkey", "name")
 _VALUES: Final = ("value", "tagvalue")
 
 
+@functools.cache
 def fold(name: str) -> str:
     """Spell a name so that only real differences remain."""
     return name.replace("_", "").lower()

@@ -62,7 +62,9 @@ def _zones(session: Session, asked: Mapping[str, Value]) -> dict[str, Api]:
     if asked.get("allAvailabilityZones"):
         params["AllAvailabilityZones"] = True
     answer = session.call("ec2", "DescribeAvailabilityZones", params, region)
-    without = {str(it) for key in ("excludeNames", "excludeZoneIds") for it in _list(asked.get(key))}
+    without = {
+        str(it) for key in ("excludeNames", "excludeZoneIds") for it in _list(asked.get(key))
+    }
     zones = [
         zone
         for zone in answer["AvailabilityZones"]

@@ -64,7 +64,10 @@ def _getters(node: ast.ClassDef) -> dict[str, tuple[str, ast.expr | None]]:
             if ast.unparse(decorator) == "pulumi.getter":
                 found[function.name] = (function.name, function.returns)
             elif isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pulumi.getter":
-                found[function.name] = (ast.literal_eval(decorator.keywords[0].value), function.returns)
+                found[function.name] = (
+                    ast.literal_eval(decorator.keywords[0].value),
+                    function.returns,
+                )
     return found
 
 
@@ -166,7 +169,9 @@ def _resource(token: str, types: dict[str, Shape]) -> Shape:
         kind, _ = module.type_of(argument.annotation or ast.Name("Any"))
         always = bool(properties[camel].get("always"))
         properties[camel] = _entry(kind, required=argument.arg in required, always=always)
-    secrets = re.findall(r'"(\w+)"', " ".join(_SECRETS.findall(ast.unparse(init).replace("'", '"'))))
+    secrets = re.findall(
+        r'"(\w+)"', " ".join(_SECRETS.findall(ast.unparse(init).replace("'", '"')))
+    )
     return {"properties": properties, **({"secrets": secrets} if secrets else {})}
 
 
@@ -230,7 +235,9 @@ def build(resources: Iterable[str] = tuple(ROWS), lookups: Iterable[str] = tuple
     }
     lines = [f'{{\n"version": "{version}"']
     for title, entries in sections.items():
-        body = ",\n".join(f"  {json.dumps(key)}: {_compact(value)}" for key, value in entries.items())
+        body = ",\n".join(
+            f"  {json.dumps(key)}: {_compact(value)}" for key, value in entries.items()
+        )
         lines.append(f'"{title}": {{\n{body}\n}}')
     return ",\n".join(lines) + "\n}\n"
 

@@ -161,9 +161,7 @@ class AwsProvider(provider_pb2_grpc.ResourceProviderServicer):
             deleteBeforeReplace=plan.delete_first,
             hasDetailedDiff=True,
             detailedDiff={
-                it.path: provider_pb2.PropertyDiff(
-                    kind=_KINDS[it.how, it.replaces], inputDiff=True
-                )
+                it.path: provider_pb2.PropertyDiff(kind=_KINDS[it.how, it.replaces], inputDiff=True)
                 for it in plan.differences
             },
         )

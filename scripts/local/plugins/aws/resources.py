@@ -76,7 +76,9 @@ def read(row: Row, token: str, item: Item) -> Props | None:
     state: Props = cast("Props", read_members(found, shape.properties, row.names, ""))
     for name in shape.properties:
         if name not in state and name not in row.names:
-            value = next((v for n in row.nested if (v := reach(found, f"{n}.{name}")) is not None), None)
+            value = next(
+                (v for n in row.nested if (v := reach(found, f"{n}.{name}")) is not None), None
+            )
             if value is not None:
                 state |= read_members({name: value}, {name: shape.properties[name]}, {}, "")
     scope = {**item.scope(), **state}
@@ -159,7 +161,10 @@ def delete(row: Row, item: Item) -> None:
 
     if item.session.until(attempt, item.patience) is None and refused:
         raise refused
-    if row.wait and item.session.until(lambda: _look(row, item) is None or None, item.patience) is None:
+    if (
+        row.wait
+        and item.session.until(lambda: _look(row, item) is None or None, item.patience) is None
+    ):
         raise AwsError(
             "Delete", "Timeout", f"{item.id} still exists {item.patience:g} s after its deletion"
         )
@@ -175,7 +180,9 @@ def identify(row: Row, item: Item) -> Item:
             found = replace(item, props=known)
             if template == row.import_id and row.hooks.identify:
                 return replace(found, id=row.hooks.identify(found))
-            own = form.format_map(known) if form and set(template_fields(form)) <= set(known) else ""
+            own = (
+                form.format_map(known) if form and set(template_fields(form)) <= set(known) else ""
+            )
             return replace(found, id=own or str(parts.get("id", item.id)))
     return item
 

@@ -141,7 +141,9 @@ class Session:
                 )
             return self._clients[key]
 
-    def call(self, service: str, operation: str, params: Mapping[str, Api], region: str = "") -> Api:
+    def call(
+        self, service: str, operation: str, params: Mapping[str, Api], region: str = ""
+    ) -> Api:
         """Call the API once, with botocore's retries.
 
         Raises

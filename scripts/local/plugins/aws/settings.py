@@ -61,7 +61,7 @@ def check(news: Props) -> list[Failure]:
         for name in sorted(given)
         if name in schema().provider.properties and name not in CARRIED
     ]
-    return walk.failures
+    return sorted(walk.failures, key=lambda it: it.property)
 
 
 def decode(name: str, value: Value) -> Value:
@@ -101,7 +101,9 @@ def configured(variables: Mapping[str, Value], environment: Mapping[str, str]) -
     session = Session(
         endpoint=check_endpoint(environment.get("AWS_ENDPOINT_URL")),
         region=region,
-        default_tags=cast("Mapping[str, str]", _object(_object(values.get("defaultTags")).get("tags"))),
+        default_tags=cast(
+            "Mapping[str, str]", _object(_object(values.get("defaultTags")).get("tags"))
+        ),
         ignored_tags=lambda key: key in keys or key.startswith(("aws:", *prefixes)),
         endpoints=_endpoints(values.get("endpoints")),
     )

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from scripts.local.plugins.aws.checking import DEFAULTS
 from scripts.local.plugins.aws.compare import Comparison
-from scripts.local.plugins.aws.schema import Property, schema
+from scripts.local.plugins.aws.schema import schema
 from scripts.local.plugins.shared.wire import UNKNOWN, Secret, has_secret, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from scripts.local.plugins.aws.row import Row
     from scripts.local.plugins.shared.wire import Props, Value
 
@@ -52,7 +50,9 @@ def planned_update(
         value = inputs.get(name)
         if value is not None:
             old = plain(made.get(name))
-            made[name] = {**old, **value} if _both_objects(old, value, shape, name) else value
+            nested = shape.properties[name].type.startswith("#")
+            both = isinstance(old, dict) and isinstance(value, dict)
+            made[name] = {**old, **value} if nested and both else value
         elif shape.properties[name].always:
             made[name] = UNKNOWN
         else:
@@ -60,11 +60,6 @@ def planned_update(
     if changed - {"tags", "tagsAll"}:
         made |= dict.fromkeys(row.unsettled - changed, UNKNOWN)
     return made
-
-
-def _both_objects(old: Value, new: Value, shape: object, name: str) -> bool:
-    kind = getattr(shape, "properties")[name].type  # noqa: B009
-    return kind.startswith("#") and isinstance(old, dict) and isinstance(new, dict)
 
 
 def sealed(token: str, state: Props, inputs: Props) -> Props:
@@ -113,19 +108,14 @@ def _narrowed(old: Value, new: Value, kind: str) -> Value:
             if name in members and new.get(name) is not None
         }
     if isinstance(old, list) and isinstance(new, list) and kind.startswith("[]#"):
-        members = schema().types[kind[3:]]
         known = {name for it in old if isinstance(it, dict) for name in it}
         return [
-            {name: value for name, value in it.items() if name in known or _telling(value, members)}
+            {name: value for name, value in it.items() if name in known or value}
             if isinstance(it, dict)
             else it
             for it in new
         ]
     return new
-
-
-def _telling(value: Value, _: Mapping[str, Property]) -> bool:
-    return bool(value)
 
 
 def imported(row: Row, token: str, state: Props) -> Props:

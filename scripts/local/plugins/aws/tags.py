@@ -75,9 +75,7 @@ def shown(item: Item, every: Tags) -> Props:
     """``tagsAll``, and as ``tags`` what is not there by default."""
     defaults = item.session.default_tags
     own = _texts(item.prior.get("tags"))
-    rest = {
-        key: text for key, text in every.items() if key in own or defaults.get(key) != text
-    }
+    rest = {key: text for key, text in every.items() if key in own or defaults.get(key) != text}
     return {"tagsAll": cast("Props", every), "tags": cast("Props", rest)}
 
 

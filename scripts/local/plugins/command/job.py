@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
     from scripts.local.plugins.shared.children import Stream
 
+_SHOWN_CHARACTERS: Final = 1 << 20
+"""How much output an error carries; the engine takes 16 MiB, in which a character may need 12."""
+
+_SHOWN_CHARACTERS: Final = 1 << 20
+"""How much output an error carries; the engine takes 16 MiB, in which a character may need 12."""
+
 _LOGGED: Final = {
     "stdout": ("stdout", "stdoutAndStderr", None),
     "stderr": ("stderr", "stdoutAndStderr", None),
@@ -87,8 +93,11 @@ class Transcript:
         return _decode(chunk for name, chunk in self._chunks if name == stream).removesuffix("\n")
 
     def failure(self, ending: object, command: str) -> CommandError:
-        """Say that ``command`` failed, with everything that it wrote."""
+        """Say that ``command`` failed, with what it wrote."""
         both = _decode(chunk for _, chunk in self._chunks)
+        hidden = len(both) - _SHOWN_CHARACTERS
+        if hidden > 0:
+            both = f"(the first {hidden} characters are left out)\n{both[hidden:]}"
         return CommandError(f"{ending}: running {values.quote(command)}:\n{both}")
 
 

@@ -4,7 +4,7 @@ from scripts.local.simulator.calls import Answer, AwsError, Call, answers
 from scripts.local.simulator.ec2.common import listed, overlaid
 from scripts.local.simulator.records import Record
 
-__all__ = ["create_nat", "describe_addresses", "describe_nats", "release_address"]
+__all__ = ["create_nat", "delete_nat", "describe_addresses", "describe_nats", "release_address"]
 
 NAT = "ec2:nat-gateway"
 """What moto does not keep of a NAT gateway."""
@@ -67,6 +67,23 @@ def create_nat(call: Call) -> Answer:
     nat = call.forward()["NatGateway"]
     call.table(NAT)[nat["NatGatewayId"]] = {"ConnectivityType": kind}
     return {"NatGateway": {**nat, "ConnectivityType": kind}}
+
+
+@answers("ec2", "DeleteNatGateway")
+def delete_nat(call: Call) -> Answer:
+    """Delete a NAT gateway and free its address and interface."""
+    identity = call.params["NatGatewayId"]
+    [nat] = call.ask("ec2", "DescribeNatGateways", NatGatewayIds=[identity])["NatGateways"]
+    answer = call.forward()
+    if nat["State"] == "deleted":
+        return answer
+    for address in nat["NatGatewayAddresses"]:
+        if "AssociationId" in address:
+            call.ask_moto("ec2", "DisassociateAddress", AssociationId=address["AssociationId"])
+        call.ask_moto(
+            "ec2", "DeleteNetworkInterface", NetworkInterfaceId=address["NetworkInterfaceId"]
+        )
+    return answer
 
 
 @answers("ec2", "DescribeNatGateways")

@@ -12,6 +12,7 @@ __all__ = [
     "PLACEMENT_GROUP",
     "dependency",
     "hex_id",
+    "in_use",
     "listed",
     "overlaid",
     "selected",
@@ -91,3 +92,29 @@ def overlaid(call: Call, kind: str, records: list[Record], key: str) -> list[Rec
 def dependency(message: str) -> AwsError:
     """Build EC2's refusal to delete what something else needs."""
     return AwsError("DependencyViolation", message)
+
+
+def in_use(call: Call, **filters: str) -> bool:
+    """Tell whether network interfaces or running instances match the filters.
+
+    moto leaves the interfaces of terminated instances behind, so those of instances do not count.
+    """
+    interfaces = listed(call, "DescribeNetworkInterfaces", "NetworkInterfaces", **filters)
+    attached = {
+        interface["Attachment"]["InstanceId"]
+        for interface in interfaces
+        if interface.get("Attachment", {}).get("InstanceId")
+    }
+    free = [one for one in interfaces if not one.get("Attachment", {}).get("InstanceId")]
+    return bool(free) or _any_alive(call, attached)
+
+
+def _any_alive(call: Call, instances: set[str]) -> bool:
+    if not instances:
+        return False
+    found = call.ask("ec2", "DescribeInstances", InstanceIds=sorted(instances))
+    return any(
+        instance["State"]["Name"] != "terminated"
+        for reservation in found["Reservations"]
+        for instance in reservation["Instances"]
+    )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from scripts.local.simulator.calls import Answer, AwsError, Call, answers
-from scripts.local.simulator.ec2.common import dependency, listed
+from scripts.local.simulator.ec2.common import dependency, in_use, listed
 from scripts.local.simulator.records import Record
 
 __all__ = ["authorize", "create_group", "delete_group"]
@@ -43,17 +43,14 @@ def delete_group(call: Call) -> Answer:
 def _needed(call: Call, identity: str, vpc: str) -> bool:
     groups = listed(call, "DescribeSecurityGroups", "SecurityGroups", vpc_id=vpc)
     endpoints = listed(call, "DescribeVpcEndpoints", "VpcEndpoints", vpc_id=vpc)
-    interfaces = listed(
-        call, "DescribeNetworkInterfaces", "NetworkInterfaces", group_id=identity
-    )
     return (
-        bool(interfaces)
-        or any(identity in _named(group) for group in groups if group["GroupId"] != identity)
+        any(identity in _named(group) for group in groups if group["GroupId"] != identity)
         or any(
             identity in {group["GroupId"] for group in endpoint["Groups"]}
             for endpoint in endpoints
             if endpoint["State"] != "deleted"
         )
+        or in_use(call, group_id=identity)
     )
 
 
@@ -103,7 +100,7 @@ def _description(permissions: list[Record], rule: Record) -> str | None:
 
 def _describe_rule(call: Call, rule: Record, text: str) -> None:
     change: Record = {"IpProtocol": rule["IpProtocol"], "Description": text}
-    change |= {port: rule[port] for port in ("FromPort", "ToPort") if port in rule}
+    change |= {port: rule.get(port, -1) for port in ("FromPort", "ToPort")}
     key, value = _source(rule)
     change["ReferencedGroupId" if key == "GroupId" else key] = value
     call.ask_moto(

@@ -3,7 +3,7 @@
 from ipaddress import IPv4Network
 
 from scripts.local.simulator.calls import Answer, AwsError, Call, answers
-from scripts.local.simulator.ec2.common import dependency, listed, overlaid
+from scripts.local.simulator.ec2.common import dependency, in_use, listed, overlaid
 from scripts.local.simulator.eks.common import NODEGROUP
 
 __all__ = ["create_subnet", "create_vpc", "delete_subnet", "delete_vpc"]
@@ -146,15 +146,12 @@ def modify_subnet(call: Call) -> Answer:
 def delete_subnet(call: Call) -> Answer:
     """Refuse while network interfaces or nodes are in the subnet."""
     identity = call.params["SubnetId"]
-    interfaces = listed(
-        call, "DescribeNetworkInterfaces", "NetworkInterfaces", subnet_id=identity
-    )
     nodes = [
         group
         for group in call.table(NODEGROUP).values()
         if identity in group["subnets"] and group["scalingConfig"]["desiredSize"]
     ]
-    if interfaces or nodes:
+    if nodes or in_use(call, subnet_id=identity):
         raise dependency(f"The subnet '{identity}' has dependencies and cannot be deleted.")
     answer = call.forward()
     call.table(SUBNET).pop(identity, None)

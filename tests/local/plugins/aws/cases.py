@@ -398,6 +398,7 @@ CASES = (
         lambda _: {
             "rules": [{"applyServerSideEncryptionByDefault": {"sseAlgorithm": "AES256"}}],
         },
+        stays=True,
     ),
     Case(
         "s3.BucketPublicAccessBlock",
@@ -454,9 +455,7 @@ CASES = (
             "name": "trainyard/checks",
             "imageTagMutability": "IMMUTABLE",
             "imageScanningConfiguration": {"scanOnPush": True},
-            "encryptionConfigurations": [
-                {"encryptionType": "KMS", "kmsKey": w.key.state["arn"]}
-            ],
+            "encryptionConfigurations": [{"encryptionType": "KMS", "kmsKey": w.key.state["arn"]}],
             "forceDelete": True,
         },
         lambda _: {"imageScanningConfiguration": {"scanOnPush": False}},

@@ -42,9 +42,9 @@ def _budget(item: Item) -> dict[str, Api]:
     if filters:
         made["CostFilters"] = filters
     if props.get("costTypes"):
-        made["CostTypes"] = spelled(item, "CreateBudget", "Budget", {"CostTypes": props["costTypes"]})[
-            "CostTypes"
-        ]
+        made["CostTypes"] = spelled(
+            item, "CreateBudget", "Budget", {"CostTypes": props["costTypes"]}
+        )["CostTypes"]
     period = {
         name: datetime.datetime.strptime(str(text), _TIME).replace(tzinfo=datetime.UTC)
         for name, text in (

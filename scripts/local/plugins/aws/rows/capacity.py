@@ -131,9 +131,7 @@ def _new_version(item: Item, changed: frozenset[str]) -> None:
 LAUNCH_TEMPLATE: Final = Row(
     service="ec2",
     id="LaunchTemplateId",
-    read=(
-        Call("DescribeLaunchTemplates", {"LaunchTemplateIds": ["$id"]}, "LaunchTemplates[0]"),
-    ),
+    read=(Call("DescribeLaunchTemplates", {"LaunchTemplateIds": ["$id"]}, "LaunchTemplates[0]"),),
     delete=Call("DeleteLaunchTemplate", {"LaunchTemplateId": "$id"}),
     names=TEMPLATE_NAMES,
     replace=frozenset({"name", "namePrefix"}),

@@ -43,8 +43,9 @@ def _read_cluster(_: Item, found: dict[str, Api]) -> bool:
 
 def _update_cluster(item: Item, changed: frozenset[str]) -> None:
     if "enabledClusterLogTypes" in changed:
-        new, old = _texts(item.props, "enabledClusterLogTypes"), _texts(
-            item.prior, "enabledClusterLogTypes"
+        new, old = (
+            _texts(item.props, "enabledClusterLogTypes"),
+            _texts(item.prior, "enabledClusterLogTypes"),
         )
         groups = [
             {"types": types, "enabled": enabled}

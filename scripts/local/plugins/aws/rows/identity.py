@@ -116,9 +116,7 @@ ROLE: Final = Row(
     defaults={"forceDetachPolicies": False, "maxSessionDuration": 3600, "path": "/"},
     json=frozenset({"assumeRolePolicy", "inlinePolicies.policy"}),
     hooks=Hooks(created=_fill_role, read=_read_role, update=_change_role, delete=_delete_role),
-    tagging=Tagging(
-        Call("TagRole", _ROLE), Call("UntagRole", _ROLE), field="Tags", keys="TagKeys"
-    ),
+    tagging=Tagging(Call("TagRole", _ROLE), Call("UntagRole", _ROLE), field="Tags", keys="TagKeys"),
 )
 
 _ROLE_POLICY: Final = {"RoleName": "$role", "PolicyName": "$name"}
@@ -160,13 +158,18 @@ ROLE_POLICY_ATTACHMENT: Final = Row(
 _KEY: Final = {"KeyId": "$id"}
 
 
-def _living_key(_: Item, found: dict[str, Api]) -> bool:
-    return found.get("KeyState") not in {"PendingDeletion", "PendingReplicaDeletion"}
+def _living_key(item: Item, found: dict[str, Api]) -> bool:
+    """A key that waits for its deletion is gone, and answers nothing more."""
+    if found.get("KeyState") in {"PendingDeletion", "PendingReplicaDeletion"}:
+        return False
+    found["Policy"] = item.call("GetKeyPolicy", KeyId=item.id, PolicyName="default")["Policy"]
+    found |= item.call("GetKeyRotationStatus", KeyId=item.id)
+    return True
 
 
 def _settle_key(item: Item) -> None:
-    _change_key(item, frozenset({"enableKeyRotation"}) if item.props.get("enableKeyRotation") else
-                frozenset())
+    if item.props.get("enableKeyRotation"):
+        _change_key(item, frozenset({"enableKeyRotation"}))
     if item.props.get("isEnabled") is False:
         item.call("DisableKey", KeyId=item.id)
 
@@ -187,11 +190,7 @@ KEY: Final = Row(
     service="kms",
     id="KeyMetadata.KeyId",
     create=Call("CreateKey"),
-    read=(
-        Call("DescribeKey", _KEY, "KeyMetadata"),
-        Call("GetKeyPolicy", {"KeyId": "$id", "PolicyName": "default"}, "{Policy: Policy}"),
-        Call("GetKeyRotationStatus", _KEY),
-    ),
+    read=(Call("DescribeKey", _KEY, "KeyMetadata"),),
     updates=(
         Change(("description",), Call("UpdateKeyDescription", _KEY)),
         Change(("policy",), Call("PutKeyPolicy", {"KeyId": "$id", "PolicyName": "default"})),

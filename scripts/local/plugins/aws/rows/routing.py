@@ -138,9 +138,7 @@ ROUTE: Final = Row(
     read=(Call("DescribeRouteTables", {"RouteTableIds": ["$routeTableId"]}, "RouteTables[0]"),),
     names={"egressOnlyGatewayId": "EgressOnlyInternetGatewayId"},
     replace=frozenset({"routeTableId", *_DESTINATIONS}),
-    refused=frozenset(
-        {"carrierGatewayId", "coreNetworkArn", "localGatewayId", "odbNetworkArn"}
-    ),
+    refused=frozenset({"carrierGatewayId", "coreNetworkArn", "localGatewayId", "odbNetworkArn"}),
     conflicts=(tuple(_DESTINATIONS), tuple(_TARGETS)),
     one_of=tuple(_DESTINATIONS),
     hooks=Hooks(create=_make_route, read=_find_route, update=_replace_route, delete=_drop_route),
@@ -172,11 +170,7 @@ ROUTE_TABLE_ASSOCIATION: Final = Row(
     read=(
         Call(
             "DescribeRouteTables",
-            {
-                "Filters": [
-                    {"Name": "association.route-table-association-id", "Values": ["$id"]}
-                ]
-            },
+            {"Filters": [{"Name": "association.route-table-association-id", "Values": ["$id"]}]},
             "RouteTables[0]",
         ),
     ),

@@ -305,8 +305,8 @@ def _modify_rule(item: Item, changed: frozenset[str]) -> None:
         "securityGroups": "ReferencedGroupId",
     }
     rule: dict[str, Api] = {"IpProtocol": atom.protocol, keys[atom.kind]: atom.peer}
-    rule |= {} if atom.protocol == ALL else {"FromPort": atom.first, "ToPort": atom.last}
-    rule["Description"] = atom.description
+    ports = (-1, -1) if atom.protocol == ALL else (atom.first, atom.last)
+    rule |= {"FromPort": ports[0], "ToPort": ports[1], "Description": atom.description}
     item.call(
         "ModifySecurityGroupRules",
         GroupId=item.props["securityGroupId"],

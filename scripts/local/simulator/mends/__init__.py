@@ -1,0 +1,1 @@
+"""Operations of moto's services that it lacks, or that read back less than was written."""

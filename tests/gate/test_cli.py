@@ -1,0 +1,113 @@
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from lightkube import Client
+
+from scripts.errors import UsageError
+from scripts.gate import cli
+from tests.gate.api_server import ApiServer
+from tests.gate.fake import IMAGE
+
+KUBECONFIG = json.dumps(
+    {
+        "clusters": [{"name": "c", "cluster": {"server": "http://api.test"}}],
+        "users": [{"name": "u", "user": {"token": "canary-token"}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+)
+
+
+def options(**changed: str) -> list[str]:
+    known = {
+        "pool": "train",
+        "wave": "1",
+        "nodes": "2",
+        "type": "p5.48xlarge",
+        "image": IMAGE,
+        "kubeconfig": "-",
+        **changed,
+    }
+    return ["run", *(word for key, value in known.items() for word in (f"--{key}", value))]
+
+
+def invoke(
+    tmp_path: Path, server: ApiServer, monkeypatch: pytest.MonkeyPatch, *more: str
+) -> Result:
+    def client(config: object, namespace: str) -> Client:
+        assert (config is not None, namespace) == (True, "trainyard-gate")
+        return server.client()
+
+    monkeypatch.setattr(cli, "Client", client)
+    words = [*options(), "--report-dir", str(tmp_path / "reports"), *more]
+    return CliRunner().invoke(cli.gate, words, input=KUBECONFIG)
+
+
+def wave(*faulty: str) -> ApiServer:
+    server = ApiServer()
+    for name in ("n0", "n1"):
+        server.add_node(name)
+    server.faults = {name: frozenset({"link"}) for name in faulty}
+    return server
+
+
+def test_a_good_wave_is_one_line_on_stdout_and_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = invoke(tmp_path, wave(), monkeypatch)
+    assert result.stdout == "pass: pool train wave 1: 2 of 2 nodes open\n"
+    assert result.exit_code == 0
+    progress = [line.split(maxsplit=1)[1] for line in result.stderr.splitlines()]
+    assert progress[:2] == ["2 of 2 nodes Ready", "checking 2 nodes"]
+    report = json.loads((tmp_path / "reports" / "gate-train-1.json").read_text())
+    assert (report["verdict"], len(report["nodes"])) == ("pass", 2)
+    assert "canary" not in result.output + json.dumps(report)
+
+
+def test_a_wave_that_fails_exits_with_1_and_still_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = invoke(tmp_path, wave("n0"), monkeypatch, "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["verdict"] == "fail"
+    assert (tmp_path / "reports" / "gate-train-1.json").exists()
+
+
+def test_a_wave_that_is_not_there_exits_with_3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = invoke(tmp_path, ApiServer(), monkeypatch, "--timeout", "1")
+    assert result.exit_code == 3
+    assert result.stdout.startswith("unknown: pool train wave 1: 0 of 2 nodes were Ready after 1 s")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"type": "trn2.48xlarge"},
+            "trn2.48xlarge has no NVIDIA GPU; the gate proves NVIDIA nodes only",
+        ),
+        (
+            {"kubeconfig": "/nowhere/config"},
+            (
+                "kubeconfig '/nowhere/config' cannot be read: [Errno 2] No such file or directory: "
+                "'/nowhere/config'"
+            ),
+        ),
+    ],
+)
+def test_bad_use_is_refused_before_anything_runs(changed: dict[str, str], message: str) -> None:
+    result = CliRunner().invoke(cli.gate, options(**changed))
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception) == message
+
+
+@pytest.mark.parametrize("text", ["", "[]", "a: [", "canary-token", '{"clusters": []}'])
+def test_what_is_no_kubeconfig_is_refused_without_quoting_it(text: str) -> None:
+    result = CliRunner().invoke(cli.gate, options(), input=text)
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception).startswith("kubeconfig '-' ")
+    assert "canary" not in str(result.exception)

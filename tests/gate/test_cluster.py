@@ -1,0 +1,280 @@
+from collections.abc import Callable
+
+import httpx2
+import pytest
+
+from components.catalog import instance_type
+from scripts.errors import UnknownError, UsageError
+from scripts.gate.api import Api
+from scripts.gate.cluster import KubeCluster, node_change, node_state
+from scripts.gate.objects import Manifest, labels
+from scripts.gate.patience import Patience
+from scripts.gate.pods import holds_gpus, standing
+from scripts.gate.ports import Mark
+from scripts.gate.run import Gate, Request
+from scripts.gate.verdict import WaveVerdict
+from scripts.verdicts import Verdict
+from tests.gate.api_server import ApiServer, status
+from tests.gate.fake import IMAGE, FakeTime
+
+TAINTS = ["nvidia.com/gpu", "trainyard.dev/unproved"]
+
+
+def gate(server: ApiServer, nodes: int, lines: list[str] | None = None) -> WaveVerdict:
+    clock = FakeTime()
+    say = ([] if lines is None else lines).append
+    patience = Patience(60, monotonic=lambda: clock.seconds, sleep=clock.sleep)
+    cluster = KubeCluster(
+        Api(server.client(), "trainyard-gate", patience),
+        "trainyard-gate",
+        say,
+        monotonic=lambda: clock.seconds,
+        sleep=clock.sleep,
+    )
+    request = Request(
+        run="r1",
+        pool="train",
+        wave="1",
+        nodes=nodes,
+        instance=instance_type("p5.48xlarge"),
+        image=IMAGE,
+        namespace="trainyard-gate",
+        timeout=3600,
+    )
+    return Gate(request, cluster, say, clock.clock()).run()
+
+
+def wave(count: int) -> ApiServer:
+    server = ApiServer()
+    for index in range(count):
+        server.add_node(f"n{index}")
+    return server
+
+
+def taints(node: Manifest) -> list[str]:
+    return [taint["key"] for taint in node["spec"]["taints"]]
+
+
+def test_a_wave_is_proved_opened_and_cleaned_up_over_the_api() -> None:
+    server = wave(4)
+    server.faults["n3"] = frozenset({"link"})
+    verdict = gate(server, 4)
+    assert verdict.verdict is Verdict.PASS
+    good, bad = server.objects["Node"]["n0"], server.objects["Node"]["n3"]
+    assert taints(good) == TAINTS[:1]
+    assert labels(good)["trainyard.dev/gate"] == "passed"
+    assert good["metadata"]["annotations"]["trainyard.dev/gate-reason"] == (
+        "passed: all-reduce over 3 nodes: at least 352.7 GB/s at every judged size (run r1)"
+    )
+    assert "unschedulable" not in good["spec"]
+    assert taints(bad) == TAINTS
+    assert labels(bad)["trainyard.dev/gate"] == "failed"
+    assert bad["spec"]["unschedulable"] is True
+    assert not server.objects["Job"]
+    assert not server.objects["Secret"]
+    assert not server.objects["Service"]
+    assert server.objects["ConfigMap"]["gate-train-1"]["data"]["verdict"] == "pass"
+
+
+def test_a_repaired_node_is_uncordoned_and_the_verdict_replaced() -> None:
+    server = wave(4)
+    server.faults["n3"] = frozenset({"link"})
+    gate(server, 4)
+    server.faults.clear()
+    assert gate(server, 4).message == "4 of 4 nodes open, 3 of them since an earlier run"
+    repaired = server.objects["Node"]["n3"]
+    assert taints(repaired) == TAINTS[:1]
+    assert repaired["spec"]["unschedulable"] is False
+
+
+def failing(*answers: httpx2.Response | Exception) -> Callable[[str], httpx2.Response | None]:
+    """Answer once each from the tenth request on."""
+    left = list(answers)
+    seen = 0
+
+    def trouble(_request: str) -> httpx2.Response | None:
+        nonlocal seen
+        seen += 1
+        if seen < 10 or not left:
+            return None
+        answer = left.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return trouble
+
+
+def test_a_restart_of_the_api_server_midway_changes_nothing() -> None:
+    server = wave(6)
+    server.trouble = failing(
+        httpx2.ConnectError("connection refused"),
+        httpx2.ReadError("connection reset"),
+        status(503, "apiserver is shutting down"),
+        httpx2.Response(502, text="bad gateway"),
+        status(401, "Unauthorized"),
+        status(429, "too many requests"),
+    )
+    assert gate(server, 6).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("verb", ["GET", "POST", "PATCH", "DELETE"])
+def test_an_answer_that_gets_lost_is_asked_for_again(verb: str) -> None:
+    server = wave(2)
+    lost: list[str] = []
+    plain = server.handle_request
+
+    def lose(request: httpx2.Request) -> httpx2.Response:
+        answer = plain(request)
+        if request.method == verb and not lost:
+            lost.append(verb)
+            raise httpx2.ReadError("connection reset")
+        return answer
+
+    server.handle_request = lose  # type: ignore[method-assign]
+    assert gate(server, 2).verdict is Verdict.PASS
+    assert lost
+
+
+def test_an_api_that_stays_away_is_unknown() -> None:
+    server = wave(2)
+
+    def away(_request: str) -> httpx2.Response | None:
+        if len(server.requests) < 12:
+            return None
+        raise httpx2.ConnectError("connection refused")
+
+    server.trouble = away
+    verdict = gate(server, 2)
+    assert verdict.verdict is Verdict.UNKNOWN
+    assert "the Kubernetes API does not answer: connection refused" in verdict.message
+
+
+def test_credentials_that_never_worked_are_bad_use() -> None:
+    server = wave(2)
+    server.trouble = lambda _request: status(401, "Unauthorized")
+    with pytest.raises(UsageError) as caught:
+        gate(server, 2)
+    assert str(caught.value) == (
+        "list Jobs: the Kubernetes API refuses: Unauthorized; give a kubeconfig of an identity "
+        "that may run the gate"
+    )
+
+
+def test_a_node_that_changes_meanwhile_is_read_again() -> None:
+    server = wave(2)
+    once: list[str] = []
+
+    def change(request: str) -> httpx2.Response | None:
+        if request == "PATCH /api/v1/nodes/n1" and not once:
+            once.append(request)
+            server.objects["Node"]["n1"]["metadata"]["resourceVersion"] = "7"
+        return None
+
+    server.trouble = change
+    assert gate(server, 2).verdict is Verdict.PASS
+    assert taints(server.objects["Node"]["n1"]) == TAINTS[:1]
+
+
+def test_a_pod_that_never_ends_leaves_its_node_held() -> None:
+    server = wave(6)
+
+    def state(pod: Manifest) -> Manifest:
+        waiting = {"reason": "ImagePullBackOff", "message": "not found"}
+        known = {"name": "check", "image": IMAGE, "imageID": "", "ready": False, "restartCount": 0}
+        hung = {"phase": "Pending", "containerStatuses": [{**known, "state": {"waiting": waiting}}]}
+        return hung if pod["spec"]["nodeName"] == "n2" else {"phase": "Succeeded"}
+
+    server.pod_status = state
+    lines: list[str] = []
+    verdict = gate(server, 6, lines)
+    assert verdict.message == (
+        "5 of 6 nodes open; out: n2: job: it did not end in time: Pending: ImagePullBackOff not "
+        "found"
+    )
+    assert "waiting for 1 Job: 1 Pending: ImagePullBackOff not found (gate-r1-n2)" in lines
+    assert "trainyard.dev/gate" not in labels(server.objects["Node"]["n2"])
+
+
+def test_a_log_that_cannot_be_read_is_unknown_and_said() -> None:
+    server = wave(6)
+    server.trouble = lambda request: (
+        status(500, "node is down") if "n4-0-x/log" in request else None
+    )
+    verdict = gate(server, 6)
+    assert "n4: job: its log cannot be read" not in verdict.message
+    assert verdict.message == "6 of 6 nodes open", "the second try has another Job"
+    server = wave(6)
+    server.trouble = lambda request: status(500, "node is down") if "-0-x/log" in request else None
+    assert gate(server, 6).verdict is Verdict.UNKNOWN
+
+
+def test_leftovers_of_a_killed_run_are_deleted_first() -> None:
+    server = wave(2)
+    meta = {"name": "gate-old-n0", "labels": {"trainyard.dev/gate-of": "train-1"}}
+    server.objects["Job"]["gate-old-n0"] = {"metadata": meta}
+    other = {"name": "gate-other", "labels": {"trainyard.dev/gate-of": "train-2"}}
+    server.objects["Job"]["gate-other"] = {"metadata": other}
+    gate(server, 2)
+    assert server.deleted[0] == "Job gate-old-n0"
+    assert list(server.objects["Job"]) == ["gate-other"]
+
+
+def test_a_cordon_by_a_person_stays() -> None:
+    server = ApiServer()
+    server.add_node("n0", unschedulable=True)
+    change = node_change(server.objects["Node"]["n0"], Mark.OPEN, "good")
+    assert "unschedulable" not in change["spec"]
+
+
+def test_a_node_with_the_taint_is_not_taken_as_passed() -> None:
+    server = ApiServer()
+    server.add_node("n0")
+    node = server.objects["Node"]["n0"]
+    node["metadata"]["labels"]["trainyard.dev/gate"] = "passed"
+    assert not node_state(node).passed
+    node["spec"]["taints"] = []
+    assert node_state(node).passed
+
+
+@pytest.mark.parametrize(
+    ("phase", "requests", "name", "expected"),
+    [
+        ("Running", {"nvidia.com/gpu": "8"}, "job", True),
+        ("Pending", {"nvidia.com/gpu": "1"}, "job", True),
+        ("Succeeded", {"nvidia.com/gpu": "8"}, "job", False),
+        ("Running", {"cpu": "1"}, "agent", False),
+        ("Running", {"nvidia.com/gpu": "8"}, "trainyard-gate", False),
+    ],
+)
+def test_a_node_is_busy_with_pods_that_hold_gpus(
+    phase: str, requests: dict[str, str], name: str, *, expected: bool
+) -> None:
+    pod = {
+        "metadata": {"labels": {"app.kubernetes.io/name": name}},
+        "spec": {"containers": [{"resources": {"requests": requests}}]},
+        "status": {"phase": phase},
+    }
+    assert holds_gpus(pod) is expected
+
+
+def test_a_job_that_failed_without_a_pod_says_why() -> None:
+    condition = {"type": "Failed", "status": "True", "message": "Job was active too long"}
+    job = {"metadata": {"name": "j"}, "status": {"conditions": [condition]}}
+    state = standing([], [job])["j"]
+    assert (state.ended, state.problem) == (True, "the Job failed: Job was active too long")
+
+
+def test_patience_ends() -> None:
+    clock = FakeTime()
+    patience = Patience(30, monotonic=lambda: clock.seconds, sleep=clock.sleep)
+
+    def away() -> None:
+        raise httpx2.ConnectError("connection refused")
+
+    with pytest.raises(UnknownError) as caught:
+        patience.call("list Nodes", away)
+    assert str(caught.value) == (
+        "list Nodes: the Kubernetes API does not answer: connection refused"
+    )
+    assert 20 < clock.seconds <= 30

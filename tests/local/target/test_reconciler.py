@@ -1,0 +1,175 @@
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from scripts.local.target.cloud import Cluster
+from scripts.local.target.faults import Fault
+from scripts.local.target.node_objects import DEAD, RUNNING, Group
+from scripts.local.target.reconciler import Reconciler
+from tests.local.target.support import CLUSTER, GROUP, FakeCloud, FakeRegistry, instance
+
+
+@dataclass
+class World:
+    folder: Path
+    cloud: FakeCloud = field(default_factory=FakeCloud)
+    registry: FakeRegistry = field(default_factory=FakeRegistry)
+    cluster: Cluster | None = CLUSTER
+    faults: tuple[Fault, ...] = ()
+    emptied: int = 0
+    now: float = 0.0
+
+    def reconciler(self) -> Reconciler:
+        return Reconciler(
+            registry=self.registry,
+            find_cluster=lambda: (self.cloud, self.cluster) if self.cluster else None,
+            empty_control_plane=self.empty,
+            load_faults=lambda: self.faults,
+            known=self.folder / "cluster.json",
+            say=lambda _text: None,
+            clock=lambda: self.now,
+        )
+
+    def empty(self) -> int:
+        self.emptied += 1
+        self.registry.nodes.clear()
+        return 1
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def names(*numbers: int) -> list[str]:
+    return [instance(number).dns_name for number in numbers]
+
+
+def test_a_node_group_gets_its_instances_and_nodes(world: World) -> None:
+    world.cloud.want(GROUP)
+    world.reconciler().round()
+    assert world.registry.nodes == dict.fromkeys(names(0, 1), RUNNING)
+    assert [each.index for _, each in world.cloud.live["h100-1"]] == [0, 1]
+
+
+def test_a_second_round_changes_nothing(world: World) -> None:
+    world.cloud.want(GROUP)
+    reconciler = world.reconciler()
+    reconciler.round()
+    reconciler.round()
+    assert world.cloud.made == 2
+    assert world.registry.nodes == dict.fromkeys(names(0, 1), RUNNING)
+
+
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        (lambda group: replace(group, desired=4), [0, 1, 2, 3]),
+        (lambda group: replace(group, desired=1), [0]),
+        (lambda group: replace(group, desired=0), []),
+        (lambda group: replace(group, template=("lt-1", "4")), [2, 3]),
+        (lambda group: replace(group, arn="made anew under the same name"), [2, 3]),
+    ],
+    ids=["more", "fewer", "none", "new template version", "recreated"],
+)
+def test_nodes_follow_their_node_group(
+    world: World, change: Callable[[Group], Group], left: list[int]
+) -> None:
+    world.cloud.want(GROUP)
+    reconciler = world.reconciler()
+    reconciler.round()
+    world.cloud.want(change(GROUP))
+    reconciler.round()
+    assert sorted(world.registry.nodes) == names(*left)
+
+
+def test_the_nodes_of_a_deleted_group_go_and_those_of_others_stay(world: World) -> None:
+    world.cloud.want(GROUP)
+    world.cloud.want(replace(GROUP, name="h100-2", desired=1))
+    reconciler = world.reconciler()
+    reconciler.round()
+    del world.cloud.wanted["h100-1"]
+    reconciler.round()
+    assert sorted(world.registry.nodes) == names(2)
+    assert world.cloud.live["h100-1"] == []
+
+
+def test_a_terminated_instance_is_replaced_at_its_place(world: World) -> None:
+    world.cloud.want(GROUP)
+    reconciler = world.reconciler()
+    reconciler.round()
+    world.cloud.terminate(["i-0"])
+    world.now = 100
+    reconciler.round()
+    assert sorted(world.registry.nodes) == names(1, 2)
+    assert sorted(each.index for _, each in world.cloud.live["h100-1"]) == [0, 1]
+
+
+def test_labels_that_changed_are_brought_to_the_nodes(world: World) -> None:
+    world.cloud.want(GROUP)
+    reconciler = world.reconciler()
+    reconciler.round()
+    changed = replace(GROUP, labels={"new": "yes"})
+    world.cloud.want(changed)
+    reconciler.round()
+    reconciler.round()
+    assert world.registry.relabelled == [(names(0, 1), GROUP, changed)]
+
+
+def test_a_dead_node_falls_silent_and_comes_back(world: World) -> None:
+    world.cloud.want(GROUP)
+    reconciler = world.reconciler()
+    reconciler.round()
+    world.faults = (Fault("dead", pool="h100", wave="1", index=1),)
+    reconciler.round()
+    assert world.registry.nodes == dict(zip(names(0, 1), [RUNNING, DEAD], strict=True))
+    world.faults = ()
+    reconciler.round()
+    assert world.registry.nodes == dict.fromkeys(names(0, 1), RUNNING)
+
+
+def test_a_fault_also_hits_a_node_that_came_after_it(world: World) -> None:
+    world.faults = (Fault("dead", pool="h100", index=0), Fault("gpu", pool="h100"))
+    world.cloud.want(GROUP)
+    world.reconciler().round()
+    assert world.registry.nodes == dict(zip(names(0, 1), [DEAD, RUNNING], strict=True))
+
+
+def test_a_new_process_takes_over_what_it_finds(world: World) -> None:
+    world.cloud.want(GROUP)
+    world.reconciler().round()
+    world.registry.nodes["ip-of-an-instance-that-is-gone"] = RUNNING
+    world.reconciler().round()
+    assert world.cloud.made == 2
+    assert sorted(world.registry.nodes) == names(0, 1)
+    assert world.emptied == 0
+
+
+def test_the_control_plane_is_emptied_when_the_cluster_is_gone(world: World) -> None:
+    world.cloud.want(GROUP)
+    reconciler = world.reconciler()
+    reconciler.round()
+    world.cluster = None
+    reconciler.round()
+    reconciler.round()
+    assert world.emptied == 1
+
+
+def test_the_control_plane_is_emptied_for_another_cluster_of_the_same_name(world: World) -> None:
+    reconciler = world.reconciler()
+    reconciler.round()
+    world.cluster = replace(CLUSTER, born="2026-12-02")
+    world.cloud = FakeCloud()
+    world.cloud.want(GROUP)
+    reconciler.round()
+    assert world.emptied == 1
+    assert sorted(world.registry.nodes) == names(0, 1)
+
+
+def test_a_cluster_that_went_while_nobody_looked_is_noticed_later(world: World) -> None:
+    world.reconciler().round()
+    world.cluster = None
+    world.reconciler().round()
+    assert world.emptied == 1

@@ -1,0 +1,289 @@
+import re
+from collections.abc import Callable
+
+import pytest
+
+from components.catalog import instance_type, instance_types
+from scripts.local.answers import SimulatedNode, node_check_log
+from scripts.node.capture import parse
+from scripts.node.judge import NodeJudgement, judge
+from scripts.node.profiles import Severity
+from scripts.verdicts import Verdict
+
+P5 = "p5.48xlarge"
+LOST = "[  913.2] NVRM: Xid (PCI:0000:53:00): {}, pid='<unknown>', name=<unknown>, {}"
+
+
+def capture(kind: str = P5, *faults: str) -> str:
+    return node_check_log(SimulatedNode("node-0", kind, frozenset(faults)))
+
+
+def judged(text: str, kind: str = P5) -> NodeJudgement:
+    return judge(parse(text.splitlines()), instance_type(kind))
+
+
+def shown(judgement: NodeJudgement) -> list[str]:
+    return [re.sub(r" \(line \d+\)", "", str(found.finding())) for found in judgement.findings]
+
+
+def once(old: str, new: str) -> Callable[[str], str]:
+    def change(text: str) -> str:
+        assert old in text
+        return text.replace(old, new, 1)
+
+    return change
+
+
+def section(name: str, *lines: str, end: str = "rc=0") -> Callable[[str], str]:
+    """Replace what a section printed and how it ended."""
+
+    def change(text: str) -> str:
+        head, rest = text.split(f"#@ begin {name}\n")
+        tail = rest.split(f"#@ end {name} ")[1].split("\n", 1)[1]
+        body = "".join(f"| {line}\n" for line in lines)
+        return f"{head}#@ begin {name}\n{body}#@ end {name} {end}\n{tail}"
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        name
+        for name, kind in instance_types().items()
+        if kind.accelerator and kind.accelerator.vendor == "nvidia"
+    ],
+)
+def test_a_good_node_of_every_type_passes_with_its_facts(kind: str) -> None:
+    judgement = judged(capture(kind), kind)
+    assert shown(judgement) == []
+    assert judgement.verdict is Verdict.PASS
+    assert judgement.facts == {
+        "kernel": "6.12.46-66.121.amzn2023.x86_64",
+        "efa_driver": "3.0.0g",
+        "driver": "580.95.05",
+        "vbios": "96.00.89.00.01",
+    }
+    accelerator = instance_type(kind).accelerator
+    assert accelerator is not None
+    assert len({gpu["uuid"] for gpu in judgement.gpus}) == accelerator.count
+
+
+RESET = "next: reset the GPUs (nvidia-smi --gpu-reset) or replace the instance"
+AGAIN = "next: run the check again; if it stays, look at the node by hand"
+REBOOT = "next: reboot the node, after mending what configures it if that is the cause"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (
+            once("Volatile\n|             SRAM Correctable              : 0\n|             SRAM "
+                 "Uncorrectable Parity     : 0", "Volatile\n|             SRAM Correctable     "
+                 "         : 0\n|             SRAM Uncorrectable Parity     : 1"),
+            (f"fail ecc: GPU 00000000:53:00.0 had 1 uncorrectable errors since boot [RESET]; "
+            f"{RESET}"),
+        ),
+        (
+            lambda text: text.replace("Uncorrectable Parity     : 0", "Uncorrectable Parity    "
+            " : 2").replace(
+                "Uncorrectable SEC-DED    : 0", "Uncorrectable SEC-DED    : 3"),
+            ("fail ecc: GPU 00000000:53:00.0 had 5 uncorrectable SRAM errors in its life; 4 are "
+            "allowed [ISOLATE]; next: replace the instance"),
+        ),
+        (
+            once("Current                           : Enabled", "Current                       "
+            "    : Disabled"),
+            (f"fail ecc: ECC of GPU 00000000:53:00.0 is Disabled; it must be Enabled [RESET]; "
+            f"{RESET}"),
+        ),
+        (
+            once("Current                           : Enabled", "Current                       "
+            "    : [N/A]"),
+            f"unknown ecc: GPU 00000000:53:00.0 does not say whether ECC is on; {AGAIN}",
+        ),
+        (
+            once("DRAM Uncorrectable            : 0", "DRAM Uncorrectable            : N/A"),
+            f"unknown ecc: GPU 00000000:53:00.0 does not say how many errors it had; {AGAIN}",
+        ),
+        (
+            once("SRAM Threshold Exceeded       : No", "SRAM Threshold Exceeded       : Yes"),
+            ("fail ecc: GPU 00000000:53:00.0 exceeded its SRAM error threshold [ISOLATE]; next: "
+            "replace the instance"),
+        ),
+        (
+            once("53:00.0, No, No, 0", "53:00.0, 1, 0, 3"),
+            (f"fail remapped: GPU 00000000:53:00.0 has a row to remap at its next reset "
+            f"[RESET]; {RESET}"),
+        ),
+        (
+            once("53:00.0, No, No, 0", "53:00.0, No, Yes, 0"),
+            ("fail remapped: GPU 00000000:53:00.0 failed to remap a row [ISOLATE]; next: replace "
+            "the instance"),
+        ),
+        (
+            once("53:00.0, No, No, 0", "53:00.0, No, No, 513"),
+            ("fail remapped: GPU 00000000:53:00.0 remapped 513 rows; 512 are allowed [ISOLATE]; "
+            "next: replace the instance"),
+        ),
+        (
+            once("53:00.0, No, No, 0", "53:00.0, [N/A], [N/A], [N/A]"),
+            ("unknown remapped: GPU 00000000:53:00.0 does not say what it remapped: ['[N/A]', "
+            f"'[N/A]', '[N/A]']; {AGAIN}"),
+        ),
+        (
+            once("0, 0x0000000000000001", "0, 0x0000000000000048"),
+            ("fail throttle: GPU 0 is throttled: hardware slowdown, hardware thermal slowdown "
+            "(0x48) [ISOLATE]; next: replace the instance"),
+        ),
+        (
+            once("0, 0x0000000000000001", "0, [Not Supported]"),
+            f"unknown throttle: GPU 0 prints '[Not Supported]' as its throttle mask; {AGAIN}",
+        ),
+        (
+            once("clocks_event_reasons.active", "clocks_other.active"),
+            f"unknown throttle: no column of clock event reasons was printed; {AGAIN}",
+        ),
+        (
+            once("Link 3: 26.562 GB/s", "Link 3: <inactive>"),
+            f"fail nvlink: GPU 0 has 17 of 18 NVLinks at 25 GB/s or more [RESET]; {RESET}",
+        ),
+        (
+            once("State                             : Completed", "State                       "
+            "      : In Progress"),
+            "fail fabric: the fabric of GPU 00000000:53:00.0 is In Progress / Success; it must be "
+            "Completed / Success (nvidia-fabricmanager; CUDA fails with error 802 until then) "
+            "[RESET]; " + RESET,
+        ),
+        (
+            once("Status                            : Success", "Status                        "
+            "    : Insufficient Resources"),
+            "fail fabric: the fabric of GPU 00000000:53:00.0 is Completed / Insufficient "
+            "Resources; "
+            "it must be Completed / Success (nvidia-fabricmanager; CUDA fails with error 802 "
+            "until then) [RESET]; "
+            + RESET,
+        ),
+        (
+            once("State                             : Completed", "State                       "
+            "      : N/A"),
+            "fail fabric: the fabric of GPU 00000000:53:00.0 is N/A / Success; it must be "
+            "Completed / "
+            "Success (nvidia-fabricmanager; CUDA fails with error 802 until then) [RESET]; " + RESET,
+        ),
+        (
+            section("efa", "0000:10:00.0 0xefa3"),
+            "fail efa: 1 EFA devices; there must be 32 [ISOLATE]; next: replace the instance",
+        ),
+        (
+            once("| unlimited", "| 8192"),
+            "fail memlock: memlock is 8192 KiB; EFA needs unlimited or 16777216 KiB [REBOOT]; " + REBOOT,
+        ),
+        (
+            once("HugePages_Total:    5128", "HugePages_Total:    0"),
+            "fail meminfo: 0 MiB of huge pages; one NCCL pod asks for 5120 MiB [REBOOT]; " + REBOOT,
+        ),
+        (section("nvlink", end="missing"),
+         f"unknown nvlink: its tool is not in the image of the check; {AGAIN}"),
+        (section("gpus", end="timeout"), f"unknown gpus: it hung and was killed; {AGAIN}"),
+        (section("gpus", "Failed to initialize NVML: Unknown Error", end="rc=255"),
+         (f"unknown gpus: it ended with exit code 255: Failed to initialize NVML: Unknown "
+         f"Error; {AGAIN}")),
+        (section("gpus", "Unable to determine the device handle for GPU0: 0000:53:00.0: "
+        "Unknown Error"),
+         ("fail gpus: a GPU is lost: Unable to determine the device handle for GPU0: 0000:53:00.0: "
+         "Unknown Error [ISOLATE]; next: replace the instance")),
+        (once("#@ end kernel rc=0\n", ""), "unknown capture: the capture is cut off: its last "
+        "line is missing; "
+         + AGAIN),
+        (once("0, NVIDIA H100 80GB HBM3", "0, NVIDIA H200"),
+         f"unknown gpus: the GPUs are NVIDIA H200; H100 was expected; {AGAIN}"),
+        (section("kernel-log", "lines read: 1"),
+         f"unknown kernel-log: the kernel log is empty: it could not be read; {AGAIN}"),
+    ],
+)  # fmt: skip
+def test_each_fault_is_named_with_what_to_do(change: Callable[[str], str], expected: str) -> None:
+    if "cut off" in expected:
+        change = once("#@ done", "")
+    assert expected in shown(judged(change(capture())))
+
+
+@pytest.mark.parametrize(
+    ("line", "severity"),
+    [
+        (LOST.format(79, "GPU has fallen off the bus."), Severity.REBOOT),
+        (LOST.format(48, "DBE"), Severity.RESET),
+        (LOST.format(64, "row remapper"), Severity.ISOLATE),
+        (LOST.format(95, "uncontained"), Severity.RESET),
+        (LOST.format(94, "contained"), Severity.MONITOR),
+        (LOST.format(31, "MMU fault"), Severity.MONITOR),
+        (LOST.format(45, "preemptive removal"), Severity.MONITOR),
+        (LOST.format(999, "new"), Severity.MONITOR),
+        (LOST.format(154, "Node Reboot Required"), Severity.REBOOT),
+        (LOST.format(154, "GPU Reset Required"), Severity.RESET),
+        (LOST.format(154, "None"), Severity.MONITOR),
+        ("NVRM: Xid (0000:53:00): 79, GPU has fallen off the bus.", Severity.REBOOT),
+        ("nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 12028, Non-fatal, Link 3", Severity.MONITOR),
+        ("nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 3", Severity.ISOLATE),
+        ("usb 1-1: Xid is not a driver's line: 79", Severity.PASS),
+    ],
+)
+def test_driver_errors_follow_the_policy(line: str, severity: Severity) -> None:
+    text = section("kernel-log", "boot", line, "lines read: 900")(capture())
+    assert judged(text).severity is severity
+
+
+def test_an_error_code_can_mean_more_on_one_accelerator() -> None:
+    text = section("kernel-log", LOST.format(95, "uncontained"), "lines read: 900")
+    assert judged(text(capture("p4d.24xlarge")), "p4d.24xlarge").severity is Severity.REBOOT
+
+
+def test_a_finding_names_the_line_where_its_section_begins() -> None:
+    [found] = judged(section("gpus", end="timeout")(capture())).findings
+    assert found.finding().lines == (2,)
+
+
+def test_errors_before_the_last_boot_are_history() -> None:
+    lines = [LOST.format(79, "has fallen off the bus"), "-- Boot 7f3a --", "NVRM: loading"]
+    assert judged(section("kernel-log", *lines)(capture())).verdict is Verdict.PASS
+    again = [*lines, LOST.format(79, "has fallen off the bus")]
+    assert judged(section("kernel-log", *again)(capture())).verdict is Verdict.FAIL
+
+
+def test_a_journal_without_entries_was_read() -> None:
+    assert judged(section("kernel-log", "-- No entries --")(capture())).verdict is Verdict.PASS
+
+
+def test_the_old_name_of_the_throttle_column_gives_the_same_result() -> None:
+    text = capture().replace(
+        "| index, clocks_event_reasons.active",
+        '| Field "clocks_event_reasons.active" is not a valid field to query.\n'
+        "| index, clocks_throttle_reasons.active",
+    )
+    assert judged(text).verdict is Verdict.PASS
+
+
+def test_a_fabric_state_of_na_is_healthy_on_a100() -> None:
+    assert "State                             : N/A" in capture("p4d.24xlarge")
+    assert judged(capture("p4d.24xlarge"), "p4d.24xlarge").verdict is Verdict.PASS
+
+
+def test_a_lost_gpu_is_isolated() -> None:
+    judgement = judged(capture(P5, "gpu"))
+    assert (judgement.verdict, judgement.severity) == (Verdict.FAIL, Severity.ISOLATE)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hello\n", "\x00\xff" * 50, "#@ begin gpus\n#@ done\n", "#@ end x rc=0\n"]
+)
+def test_what_is_no_capture_is_unknown(text: str) -> None:
+    judgement = judged(text)
+    assert shown(judgement) == [
+        f"unknown capture: this is no capture of node_check.sh, format 1; {AGAIN}"
+    ]
+
+
+def test_a_capture_cut_anywhere_never_passes() -> None:
+    lines = capture().splitlines()
+    for end in range(0, len(lines) - 1, 7):
+        assert judged("\n".join(lines[:end])).verdict is not Verdict.PASS
