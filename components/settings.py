@@ -134,6 +134,8 @@ def parse(model: type[S], raw: object, source: str) -> S:
     SettingsError
         If anything is wrong. Rules are tried on all that can be used, so that one run tells most.
     """
+    if is_mapping(raw) and set(raw) == {"secure"}:
+        raise SettingsError(source, [Problem("", NO_SECRETS)])
     try:
         return model.model_validate_json(json.dumps(raw, default=str))
     except ValidationError as error:

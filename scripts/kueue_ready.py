@@ -11,9 +11,8 @@ from typing import Any
 
 import httpx2
 import lightkube
-import lightkube.generic_resource
 import yaml
-from lightkube import ApiError
+from lightkube import ApiError, generic_resource
 
 __all__ = ["wait"]
 

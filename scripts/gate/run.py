@@ -224,7 +224,7 @@ class Gate:
                 for name in nodes
                 if name not in judgements or judgements[name].verdict is Verdict.UNKNOWN
             )
-            if not left:
+            if not left or (judgements and self._left() <= 0):
                 break
             self._progress(f"checking {words(len(left), 'node')}")
             seconds = self._seconds(NODE_CHECK_SECONDS)

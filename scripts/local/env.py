@@ -49,7 +49,7 @@ def environment(
             " start it with `yard local up`"
         )
     ports: dict[str, int] = read_json(home.ports)
-    empty = _empty_aws_file(home)
+    profiles = _aws_profiles(home)
     # The virtual environment gives `aws`, which the kubeconfig of a stack calls, and `yard`.
     path = os.pathsep.join([str(Path(sys.executable).parent), environ.get("PATH", os.defpath)])
     return {
@@ -62,8 +62,11 @@ def environment(
         "AWS_ACCESS_KEY_ID": f"EMBEDDED{place.account}",
         "AWS_SECRET_ACCESS_KEY": "embedded",
         "AWS_REGION": place.region,
-        "AWS_CONFIG_FILE": str(empty),
-        "AWS_SHARED_CREDENTIALS_FILE": str(empty),
+        "AWS_SESSION_TOKEN": "",
+        "AWS_PROFILE": "default",
+        "AWS_DEFAULT_PROFILE": "default",
+        "AWS_CONFIG_FILE": str(profiles),
+        "AWS_SHARED_CREDENTIALS_FILE": str(profiles),
         "AWS_EC2_METADATA_DISABLED": "true",
         "KUBECONFIG": str(home.kubeconfig),
         "TRAINYARD_HOME": str(home.root),
@@ -76,11 +79,10 @@ def _passphrase(home: Home) -> Path:
     return home.passphrase
 
 
-def _empty_aws_file(home: Home) -> Path:
+def _aws_profiles(home: Home) -> Path:
     """Give a file that hides the user's own profiles, so that no real account is ever meant."""
     path = home.config / "aws"
-    if not path.exists():
-        write_private(path, b"")
+    write_private(path, b"[default]\n")
     return path
 
 

@@ -43,6 +43,9 @@ def test_the_environment_points_everything_at_the_target(home: Home) -> None:
         "AWS_ACCESS_KEY_ID": "EMBEDDED111122223333",
         "AWS_SECRET_ACCESS_KEY": "embedded",
         "AWS_REGION": "us-west-2",
+        "AWS_SESSION_TOKEN": "",
+        "AWS_PROFILE": "default",
+        "AWS_DEFAULT_PROFILE": "default",
         "AWS_CONFIG_FILE": f"{home.root}/config/aws",
         "AWS_SHARED_CREDENTIALS_FILE": f"{home.root}/config/aws",
         "AWS_EC2_METADATA_DISABLED": "true",
@@ -62,7 +65,7 @@ def test_the_passphrase_is_random_private_and_kept(home: Home) -> None:
 
 def test_the_users_own_aws_profiles_are_out_of_sight(home: Home) -> None:
     found = environment(home, FakeTools(), PLACE)
-    assert Path(found["AWS_CONFIG_FILE"]).read_bytes() == b""
+    assert Path(found["AWS_CONFIG_FILE"]).read_bytes() == b"[default]\n"
 
 
 def test_a_target_that_is_not_up_is_refused(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

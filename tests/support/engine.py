@@ -28,6 +28,7 @@ class Engine(pulumi.runtime.Mocks):
         self.preview = preview
         self.declared: list[pulumi.runtime.MockResourceArgs] = []
         self.dependencies: dict[str, list[str]] = {}
+        self.parents: dict[str, str] = {}
         self.protected: dict[str, bool] = {}
         self.monitor = Monitor(self)
 
@@ -87,6 +88,7 @@ class Monitor(MockMonitor):
         answer = super().RegisterResource(request)
         self.mocks.dependencies[answer.urn] = list(request.dependencies)
         self.mocks.protected[answer.urn] = request.protect
+        self.mocks.parents[answer.urn] = request.parent
         return answer
 
 

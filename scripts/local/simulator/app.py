@@ -164,4 +164,3 @@ def _buffer(environ: dict[str, Any]) -> None:
         content = b""
     environ["wsgi.input"] = io.BytesIO(content)
     environ["CONTENT_LENGTH"] = str(len(content))
-

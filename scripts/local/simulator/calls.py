@@ -9,6 +9,7 @@ to moto unseen.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
 from typing_extensions import override
 
 from scripts.local.simulator.records import Records

@@ -10,6 +10,7 @@ from scripts.local.simulator.calls import AwsError
 
 __all__ = ["Fault", "Faults", "parse_fault"]
 
+SHAPE = 'a fault is an object such as {"kind": "throttle", "seconds": 30}'
 KINDS = ("throttle", "error")
 
 
@@ -48,7 +49,7 @@ def _throttled(service: str) -> AwsError:
 def parse_fault(raw: object, now: float) -> Fault:
     """Read a fault from JSON; raises ``ValueError`` naming every problem."""
     if not isinstance(raw, dict):
-        raise ValueError('a fault is an object such as {"kind": "throttle", "seconds": 30}')
+        raise ValueError(SHAPE)  # noqa: TRY004 - all that is wrong with JSON is a ValueError
     fields = cast("dict[str, Any]", raw)
     problems = [
         f"unknown field {name!r}; use kind, service, probability, seconds"

@@ -19,7 +19,7 @@ class Records:
         return self.tables.setdefault((account, region, kind), {})
 
     def everywhere(self, kind: str) -> list[tuple[str, str, Record]]:
-        """List the records of one kind in all accounts and regions, as (account, region, record)."""
+        """List the records of one kind everywhere, as (account, region, record)."""
         return [
             (account, region, record)
             for (account, region, found), table in self.tables.items()

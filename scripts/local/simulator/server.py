@@ -1,15 +1,15 @@
 """Serve the simulator over HTTP, in this process."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from scripts.local.simulator.app import Simulator
 from scripts.local.simulator.calls import Settings
+from scripts.local.simulator.wire import MotoRequestHandler
 
 __all__ = ["running", "serve"]
 
@@ -53,7 +53,7 @@ def serve(port: int, state: Path, kube_endpoint: str, kube_ca: Path) -> None:
 
 
 @contextmanager
-def running(simulator: Simulator, port: int = 0) -> Iterator[str]:
+def running(simulator: Simulator, port: int = 0) -> Generator[str]:
     """Serve ``simulator`` in a thread, without saving; yields its URL."""
     server = _server(simulator, port)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

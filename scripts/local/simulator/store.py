@@ -16,11 +16,18 @@ import threading
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
-from typing_extensions import override
 
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
 from moto.backends import get_backend
-from moto.core import DEFAULT_ACCOUNT_ID
 from moto.core.base_backend import AccountSpecificBackend, BackendDict, BaseBackend
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from typing_extensions import override
 
 from scripts.errors import UsageError
 from scripts.local.simulator.records import Records
@@ -32,6 +39,9 @@ FORMAT = 1
 
 Key = tuple[str, str, str]
 """Service, account and region of one of moto's backends."""
+
+PLAIN = NoEncryption()
+RLOCK = type(threading.RLock())
 
 TOUCHES_TOO = {"cloudtrail": ("s3",)}
 """Services whose calls write into another one's backend."""
@@ -58,6 +68,11 @@ def _backend(service: str, account: str, region: str) -> Any:  # noqa: ANN401 - 
     return _registry(service)[account][region]
 
 
+def _private_key(pem: bytes) -> object:
+    """Read back a key that moto made for a KMS key; it protects nothing but the stand-in's data."""
+    return load_pem_private_key(pem, password=None)
+
+
 def _aws_policy(account: str, partition: str, arn: str) -> object:
     """Find a policy of AWS's own in the fresh backend that the loaded state will go into."""
     return _backend("iam", account, partition).managed_policies[arn]
@@ -65,9 +80,10 @@ def _aws_policy(account: str, partition: str, arn: str) -> object:
 
 def _backends() -> dict[Key, BaseBackend]:
     """Collect every backend that a call has made; moto makes some for its default account too."""
+    in_use: Any = getattr(BackendDict, "_instances")  # noqa: B009 - moto's list, private and untyped
     return {
         (registry.service_name, account, region): backend
-        for registry in BackendDict._instances  # noqa: SLF001 - moto's list of backends in use
+        for registry in in_use
         for account, region, backend in registry.iter_backends()
         if account != DEFAULT_ACCOUNT_ID
     }
@@ -82,19 +98,28 @@ class _Pickler(pickle.Pickler):
 
     @override
     def reducer_override(self, obj: object) -> Any:
+        if isinstance(obj, RLOCK):
+            return threading.RLock, ()  # ECR's backend holds one
+        if isinstance(obj, PrivateKeyTypes):
+            return _private_key, (obj.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, PLAIN),)
+        if type(obj).__name__ == "AWSManagedPolicy":
+            return self._policy(obj)
+        return self._of_registry(obj)
+
+    def _of_registry(self, obj: object) -> object:
         if isinstance(obj, BaseBackend) and id(obj) in self._keys:
             return _backend, self._keys[id(obj)]
-        if isinstance(obj, type(threading.RLock())):
-            return threading.RLock, ()  # ECR's backend holds one
         if isinstance(obj, BackendDict):
             return _registry, (obj.service_name,)
         if isinstance(obj, AccountSpecificBackend):
             return _account, (obj.service_name, obj.account_id)
-        if type(obj).__name__ == "AWSManagedPolicy":
-            policy: Any = obj
-            if not policy.attachment_count:
-                return _aws_policy, (policy.account_id, policy.partition, policy.arn)
         return NotImplemented
+
+    def _policy(self, policy: Any) -> object:  # noqa: ANN401 - a class of moto's
+        """Name a policy of AWS's own, unless its count of attachments is worth keeping."""
+        if policy.attachment_count:
+            return NotImplemented
+        return _aws_policy, (policy.account_id, policy.partition, policy.arn)
 
 
 def _pickled(content: object, keys: dict[int, Key]) -> bytes:
@@ -194,7 +219,9 @@ class Store:
             raise UsageError(self._unreadable("is damaged (no first line)")) from None
         if writer != _writer():
             raise UsageError(
-                self._unreadable(f"was written by {_spelled(writer)}, this is {_spelled(_writer())}")
+                self._unreadable(
+                    f"was written by {_spelled(writer)}, this is {_spelled(_writer())}"
+                )
             )
 
     def _unreadable(self, what: str) -> str:

@@ -24,6 +24,7 @@ DEPLOY_ROLE = "trainyard-deploy"
 """The role that every caller of the embedded target has assumed."""
 
 CLUSTER_ADMIN = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
+SHAPE = "a TokenReview is an object with spec.token"
 PREFIX = "k8s-aws-v1."
 LIFETIME = timedelta(minutes=15)
 """How long a token is good after X-Amz-Date, as aws-iam-authenticator has it."""
@@ -44,11 +45,11 @@ def deploy_role_arn(account: str) -> str:
 def review(request: object, records: Records, now: datetime | None = None) -> dict[str, Any]:
     """Answer a TokenReview of authentication.k8s.io/v1; raises ``ValueError`` if it is none."""
     if not isinstance(request, dict):
-        raise ValueError("a TokenReview is an object with spec.token")
+        raise ValueError(SHAPE)  # noqa: TRY004 - all that is wrong with JSON is a ValueError
     asked = cast("dict[str, Any]", request)
     token = cast("dict[str, Any]", asked.get("spec") or {}).get("token")
     if not isinstance(token, str):
-        raise ValueError("a TokenReview is an object with spec.token")
+        raise ValueError(SHAPE)  # noqa: TRY004 - all that is wrong with JSON is a ValueError
     try:
         status: dict[str, Any] = {
             "authenticated": True,
@@ -119,7 +120,9 @@ def _decoded(token: str) -> str:
         raise RefusedError(f"the token does not begin with {PREFIX}")
     encoded = token.removeprefix(PREFIX)
     try:
-        return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
+        return base64.b64decode(
+            encoded + "=" * (-len(encoded) % 4), altchars=b"-_", validate=True
+        ).decode()
     except (binascii.Error, UnicodeDecodeError):
         raise RefusedError("the token is not base64 of a URL") from None
 

@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
-from typing_extensions import override
 from urllib.parse import parse_qs, urlencode
 
 from botocore.parsers import create_parser
@@ -29,13 +28,28 @@ from moto.core.request import Request, determine_request_protocol
 from moto.core.routing import get_service_router
 from moto.core.serialize import get_serializer_class
 from moto.core.utils import get_service_model, method_names_from_class
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import (  # pyright: ignore[reportMissingTypeStubs] - moto's server is untyped
+    DomainDispatcherApplication,
+    MotoRequestHandler,
+    create_backend_app,
+)
+from typing_extensions import override
 from werkzeug.exceptions import HTTPException
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from scripts.local.simulator.calls import Answer, AwsError
 
-__all__ = ["Body", "Inbound", "Moto", "Signer", "prepare", "read_signer", "rendered", "rendered_error"]
+__all__ = [
+    "Body",
+    "Inbound",
+    "Moto",
+    "MotoRequestHandler",
+    "Signer",
+    "prepare",
+    "read_signer",
+    "rendered",
+    "rendered_error",
+]
 
 Environ = dict[str, Any]
 
@@ -182,20 +196,24 @@ def prepare(service: str) -> None:
     if service == "ec2":
         prefixes = importlib.import_module("moto.ec2.utils")
         prefixes.EC2_RESOURCE_TO_PREFIX.update(TAGGED_HERE)
-        prefixes.EC2_PREFIX_TO_RESOURCE.update({prefix: kind for kind, prefix in TAGGED_HERE.items()})
+        prefixes.EC2_PREFIX_TO_RESOURCE.update(
+            {prefix: kind for kind, prefix in TAGGED_HERE.items()}
+        )
         errors = importlib.import_module("moto.ec2.exceptions")
         for name, (code, text) in EC2_TEXTS.items():
             _reword(getattr(errors, name), code, text)
 
 
-def _reword(error: Any, code: str, text: str) -> None:
+def _reword(error: type[Any], code: str, text: str) -> None:
     """Give an exception of moto's AWS's text; moto sometimes hands it a set of one id."""
+    base: Any = error.__base__
+    exception: Any = error
 
-    def start(self: Any, identity: Any) -> None:
-        one = sorted(identity)[0] if isinstance(identity, (set, list, tuple)) else identity
-        error.__base__.__init__(self, code, text.format(one))
+    def start(self: object, identity: str | Iterable[str]) -> None:
+        one = identity if isinstance(identity, str) else min(identity)
+        base.__init__(self, code, text.format(one))
 
-    error.__init__ = start
+    exception.__init__ = start
 
 
 class Refusal(ServiceException):
@@ -221,7 +239,8 @@ class Moto:
 
     def __init__(self) -> None:
         os.environ.update(MOTO_SETTINGS)
-        responses.method_names_from_class = cache(method_names_from_class)  # it inspects each time
+        inspected: Any = responses
+        inspected.method_names_from_class = cache(method_names_from_class)
         self._application = Dispatcher()
 
     def pass_on(self, environ: Environ, account: str) -> Body:
@@ -284,14 +303,13 @@ def _environ(request: dict[str, Any], signer: Signer) -> Environ:
         body = urlencode(body)
     query = request["query_string"]
     path = request["url_path"]
+    authorization = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
+    headers: dict[str, str] = {**request["headers"], "Authorization": authorization}
     builder = EnvironBuilder(
         path=path,
         method=request["method"],
         query_string=query or None,
-        headers={
-            **request["headers"],
-            "Authorization": f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0",
-        },
+        headers=list(headers.items()),
         input_stream=io.BytesIO(body.encode() if isinstance(body, str) else bytes(body or b"")),
     )
     environ: Environ = builder.get_environ()

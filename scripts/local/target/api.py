@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Self
 
 import httpx2
 from lightkube import ApiError, Client, KubeConfig
@@ -28,7 +28,7 @@ UnreachableError = httpx2.HTTPError
 
 
 class Api:
-    """Objects of the API server as JSON. Safe to use from several threads."""
+    """Objects of the API server as JSON; for several threads, and to be closed with ``with``."""
 
     def __init__(self, home: Home) -> None:
         # lightkube's methods are generic over its own classes; here all is JSON.
@@ -39,6 +39,13 @@ class Api:
             trust_env=False,
         )
         self._pool = ThreadPoolExecutor(AT_ONCE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+        self._client.close()
 
     def each(self, work: Iterable[Callable[[], object]]) -> None:
         """Do all of it, several at a time; the first error is raised when all are done."""

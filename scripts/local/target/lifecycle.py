@@ -123,9 +123,9 @@ class _Start:
 
     target: Target
     report: Report
+    pool: ThreadPoolExecutor
     well: set[str] = field(default_factory=set[str])
     started: dict[str, float] = field(default_factory=dict[str, float])
-    pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
     installation: Future[bool] | None = None
 
     def run(self) -> None:
@@ -192,7 +192,8 @@ class _Start:
         target = self.target
         webhook = f"https://127.0.0.1:{target.ports['kueue-webhook']}"
         items = objects(target.tools.kueue_module, webhook, target.pki)
-        return apply_objects(target.kubernetes(), items, target.home.state / "kueue-objects")
+        with target.kubernetes() as api:
+            return apply_objects(api, items, target.home.state / "kueue-objects")
 
 
 def _did_not_start(home: Home, part: Part, seen: str) -> FailedError:
@@ -218,7 +219,8 @@ def up(home: Home, tools: Tools, report: Report, stacks: Path = REPOSITORY) -> T
     """
     with exclusive(home):
         target = prepare(home, tools, stacks)
-        _Start(target, report).run()
+        with ThreadPoolExecutor(1) as pool:
+            _Start(target, report, pool).run()
         baseline = home.state / "baseline.json"
         if not baseline.exists():
             save_baseline(target.etcd(), baseline)

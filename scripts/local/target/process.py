@@ -115,7 +115,7 @@ def stop(
     record = Record(**content)
     process = _process(record)
     if process is None:
-        path.unlink()
+        path.unlink(missing_ok=True)
         return False
     children = _children(process)
     with contextlib.suppress(psutil.NoSuchProcess):
@@ -127,7 +127,7 @@ def stop(
         _kill(left)
     while _process(record) is not None:
         sleep(0.02)
-    path.unlink()
+    path.unlink(missing_ok=True)
     return True
 
 

@@ -4,8 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import count
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import botocore.session
 import pytest
@@ -15,6 +14,9 @@ from botocore.exceptions import ClientError
 from scripts.local.simulator.app import Simulator
 from scripts.local.simulator.calls import Settings
 from scripts.local.simulator.server import running
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 REGION = "us-east-1"
 KUBE_ENDPOINT = "https://127.0.0.1:6443"
@@ -32,7 +34,7 @@ class Account:
         self.number = number
 
     @cache  # noqa: B019 - a handful of accounts, for the run of the tests
-    def client(self, service: str) -> Any:
+    def client(self, service: str) -> Any:  # noqa: ANN401 - botocore makes its clients at run time
         return SESSION.create_client(
             service,
             region_name=REGION,
@@ -44,7 +46,11 @@ class Account:
 
     def role(self, name: str, *services: str) -> str:
         """Make a role that the services may assume; returns its ARN."""
-        statement = {"Effect": "Allow", "Principal": {"Service": services}, "Action": "sts:AssumeRole"}
+        statement = {
+            "Effect": "Allow",
+            "Principal": {"Service": services},
+            "Action": "sts:AssumeRole",
+        }
         document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
         role = self.client("iam").create_role(RoleName=name, AssumeRolePolicyDocument=document)
         arn: str = role["Role"]["Arn"]
@@ -65,7 +71,7 @@ class Account:
         return [self.subnet(vpc, 0, "use1-az4"), self.subnet(vpc, 1, "use1-az6")]
 
 
-def refusal(operation: Callable[..., Any], **params: Any) -> tuple[str, str]:
+def refusal(operation: Callable[..., Any], **params: object) -> tuple[str, str]:
     """Code and message that an operation is refused with."""
     with pytest.raises(ClientError) as caught:
         operation(**params)
@@ -96,8 +102,16 @@ def other_account(url: str) -> Account:
 
 
 @pytest.fixture
-def cluster(account: Account, simulator: Simulator) -> Iterator[dict[str, Any]]:
-    """An EKS cluster named ``train``; only one may live at a time, so it goes after the test."""
+def room_for_a_cluster(simulator: Simulator) -> Iterator[None]:
+    """Only one cluster may live at a time, so it goes after the test."""
+    yield
+    for key in [key for key in simulator.records.tables if key[2].startswith("eks:")]:
+        del simulator.records.tables[key]
+
+
+@pytest.fixture
+def cluster(account: Account, room_for_a_cluster: None) -> dict[str, Any]:  # noqa: ARG001 - fixtures cannot use marks
+    """Make an EKS cluster named ``train``."""
     made: dict[str, Any] = account.client("eks").create_cluster(
         name="train",
         version="1.34",
@@ -110,6 +124,4 @@ def cluster(account: Account, simulator: Simulator) -> Iterator[dict[str, Any]]:
         accessConfig={"authenticationMode": "API"},
         tags={"team": "ml"},
     )["cluster"]
-    yield made
-    for key in [key for key in simulator.records.tables if key[2].startswith("eks:")]:
-        del simulator.records.tables[key]
+    return made

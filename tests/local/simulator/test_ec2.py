@@ -17,9 +17,7 @@ def test_a_placement_group_comes_and_goes_with_its_tags(account: Account) -> Non
     made = ec2.create_placement_group(
         GroupName="pool", Strategy="cluster", TagSpecifications=tags("placement-group")
     )["PlacementGroup"]
-    assert made["GroupArn"] == (
-        f"arn:aws:ec2:us-east-1:{account.number}:placement-group/pool"
-    )
+    assert made["GroupArn"] == (f"arn:aws:ec2:us-east-1:{account.number}:placement-group/pool")
     ec2.create_tags(Resources=[made["GroupId"]], Tags=[{"Key": "a", "Value": "b"}])
     [described] = ec2.describe_placement_groups(GroupNames=["pool"])["PlacementGroups"]
     assert described["Tags"] == [{"Key": "team", "Value": "ml"}, {"Key": "a", "Value": "b"}]
@@ -92,7 +90,13 @@ def test_a_capacity_reservation_comes_changes_and_is_cancelled(account: Account)
     identity = made["CapacityReservationId"]
     assert {
         key: made[key]
-        for key in ("State", "AvailabilityZone", "InstanceMatchCriteria", "TotalInstanceCount", "Tags")
+        for key in (
+            "State",
+            "AvailabilityZone",
+            "InstanceMatchCriteria",
+            "TotalInstanceCount",
+            "Tags",
+        )
     } == {
         "State": "active",
         "AvailabilityZone": "us-east-1d",
@@ -184,9 +188,11 @@ def test_a_zone_of_another_region_is_refused_with_those_of_this_one(account: Acc
         AvailabilityZoneId="usw2-az1",
     ) == (
         "InvalidParameterValue",
-        "Value (usw2-az1) for parameter availabilityZoneId is invalid. Subnets can currently only "
-        "be created in the following availability zones: use1-az6, use1-az1, use1-az2, use1-az4, "
-        "use1-az3, use1-az5.",
+        (
+            "Value (usw2-az1) for parameter availabilityZoneId is invalid. Subnets can currently "
+            "only be created in the following availability zones: use1-az6, use1-az1, use1-az2, "
+            "use1-az4, use1-az3, use1-az5."
+        ),
     )
 
 
@@ -250,8 +256,10 @@ def test_a_nat_gateway_holds_its_address_subnet_and_internet_gateway(account: Ac
     )
     assert refusal(ec2.detach_internet_gateway, InternetGatewayId=gateway, VpcId=vpc) == (
         "DependencyViolation",
-        f"Network {vpc} has some mapped public address(es). Please unmap those public "
-        "address(es) before detaching the gateway.",
+        (
+            f"Network {vpc} has some mapped public address(es). Please unmap those public "
+            "address(es) before detaching the gateway."
+        ),
     )
     assert refusal(ec2.delete_subnet, SubnetId=subnet)[0] == "DependencyViolation"
     ec2.delete_nat_gateway(NatGatewayId=nat["NatGatewayId"])
@@ -285,13 +293,17 @@ def test_addresses_that_subnets_use_stay_with_the_vpc(account: Account) -> None:
     subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="100.64.0.0/18")["Subnet"]["SubnetId"]
     assert refusal(ec2.disassociate_vpc_cidr_block, AssociationId=identity) == (
         "InvalidCidrBlock.InUse",
-        f"The vpc CIDR block with association ID {identity} is in use by subnets and may not be "
-        "disassociated.",
+        (
+            f"The vpc CIDR block with association ID {identity} is in use by subnets and may "
+            "not be disassociated."
+        ),
     )
     assert refusal(ec2.disassociate_vpc_cidr_block, AssociationId=first["AssociationId"]) == (
         "OperationNotPermitted",
-        f"The vpc CIDR block with association ID {first['AssociationId']} may not be "
-        "disassociated. It is the primary IPv4 CIDR block of the VPC",
+        (
+            f"The vpc CIDR block with association ID {first['AssociationId']} may not be "
+            "disassociated. It is the primary IPv4 CIDR block of the VPC"
+        ),
     )
     ec2.delete_subnet(SubnetId=subnet)
     ec2.disassociate_vpc_cidr_block(AssociationId=identity)

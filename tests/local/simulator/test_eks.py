@@ -13,7 +13,7 @@ VIEW = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSViewPolicy"
 Cluster = dict[str, Any]
 
 
-def nodegroup(account: Account, cluster: Cluster, **more: Any) -> dict[str, Any]:
+def nodegroup(account: Account, cluster: Cluster, **more: object) -> dict[str, Any]:
     made: dict[str, Any] = account.client("eks").create_nodegroup(
         clusterName="train",
         nodegroupName="wave-1",
@@ -24,7 +24,7 @@ def nodegroup(account: Account, cluster: Cluster, **more: Any) -> dict[str, Any]
     return made
 
 
-def template(account: Account, **data: Any) -> str:
+def template(account: Account, **data: object) -> str:
     made: str = account.client("ec2").create_launch_template(
         LaunchTemplateName="pool", LaunchTemplateData=data
     )["LaunchTemplate"]["LaunchTemplateId"]
@@ -61,8 +61,10 @@ def test_a_second_cluster_is_refused_also_in_another_account(
         resourcesVpcConfig={"subnetIds": other_account.two_subnets()},
     ) == (
         "ResourceLimitExceededException",
-        "The embedded target has one Kubernetes API server, so at most one live EKS cluster: "
-        f"train in us-east-1 of account {owner}. Delete that one first.",
+        (
+            "The embedded target has one Kubernetes API server, so at most one live EKS cluster: "
+            f"train in us-east-1 of account {owner}. Delete that one first."
+        ),
     )
 
 
@@ -78,18 +80,25 @@ def test_a_role_that_eks_may_not_assume_is_refused(account: Account) -> None:
             resourcesVpcConfig={"subnetIds": []},
         ) == (
             "InvalidParameterException",
-            f"Role with arn: {arn}, could not be assumed because it does not exist or the "
-            "trusted entity is not correct",
+            (
+                f"Role with arn: {arn}, could not be assumed because it does not exist or the "
+                "trusted entity is not correct"
+            ),
         )
 
 
 def test_subnets_must_exist_and_lie_in_two_zones(account: Account) -> None:
-    role, create = account.role("cluster", "eks.amazonaws.com"), account.client("eks").create_cluster
+    role, create = (
+        account.role("cluster", "eks.amazonaws.com"),
+        account.client("eks").create_cluster,
+    )
     missing = {"subnetIds": ["subnet-0123456789abcdef0"]}
     assert refusal(create, name="train", roleArn=role, resourcesVpcConfig=missing) == (
         "InvalidParameterException",
-        "The subnet ID 'subnet-0123456789abcdef0' does not exist (Service: AmazonEC2; "
-        "Status Code: 400; Error Code: InvalidSubnetID.NotFound)",
+        (
+            "The subnet ID 'subnet-0123456789abcdef0' does not exist (Service: AmazonEC2; "
+            "Status Code: 400; Error Code: InvalidSubnetID.NotFound)"
+        ),
     )
     lonely = {"subnetIds": [account.subnet(account.vpc())]}
     assert refusal(create, name="train", roleArn=role, resourcesVpcConfig=lonely) == (
@@ -106,7 +115,8 @@ def test_an_unknown_cluster_is_not_found(account: Account) -> None:
     assert refusal(eks.create_addon, clusterName="none", addonName="vpc-cni") == expected
 
 
-def test_a_cluster_changes_one_thing_at_a_time(account: Account, cluster: Cluster) -> None:
+@pytest.mark.usefixtures("cluster")
+def test_a_cluster_changes_one_thing_at_a_time(account: Account) -> None:
     eks = account.client("eks")
     logging = {"clusterLogging": [{"types": ["api", "audit"], "enabled": True}]}
     update = eks.update_cluster_config(name="train", logging=logging)["update"]
@@ -136,7 +146,8 @@ def test_a_cluster_changes_one_thing_at_a_time(account: Account, cluster: Cluste
     )
 
 
-def test_kubernetes_goes_up_by_one_minor_version(account: Account, cluster: Cluster) -> None:
+@pytest.mark.usefixtures("cluster")
+def test_kubernetes_goes_up_by_one_minor_version(account: Account) -> None:
     eks = account.client("eks")
     assert refusal(eks.update_cluster_version, name="train", version="1.36") == (
         "InvalidParameterException",
@@ -227,8 +238,10 @@ def test_a_node_group_reads_back_as_it_was_written(account: Account, cluster: Cl
             {},
             (
                 "InvalidRequestException",
-                "Network interfaces and an instance-level security groups may not be specified "
-                "on the same request",
+                (
+                    "Network interfaces and an instance-level security groups may not be specified "
+                    "on the same request"
+                ),
             ),
         ),
         (
@@ -236,8 +249,10 @@ def test_a_node_group_reads_back_as_it_was_written(account: Account, cluster: Cl
             {},
             (
                 "InvalidParameterException",
-                "Launch template should not specify a subnet in its network interfaces. The "
-                "subnets in your request will be used.",
+                (
+                    "Launch template should not specify a subnet in its network interfaces. The "
+                    "subnets in your request will be used."
+                ),
             ),
         ),
         (
@@ -261,8 +276,10 @@ def test_a_node_group_reads_back_as_it_was_written(account: Account, cluster: Cl
             {},
             (
                 "InvalidParameterException",
-                "Launch template should not specify an instance profile. The noderole in your "
-                "request will be used to construct an instance profile.",
+                (
+                    "Launch template should not specify an instance profile. The noderole in your "
+                    "request will be used to construct an instance profile."
+                ),
             ),
         ),
         (
@@ -278,8 +295,10 @@ def test_a_node_group_reads_back_as_it_was_written(account: Account, cluster: Cl
             {"amiType": "AL2023_x86_64_NVIDIA"},
             (
                 "InvalidParameterException",
-                "You cannot specify an AMI Type other than CUSTOM, when specifying an image id "
-                "in your launch template.",
+                (
+                    "You cannot specify an AMI Type other than CUSTOM, when specifying an image id "
+                    "in your launch template."
+                ),
             ),
         ),
     ],
@@ -349,7 +368,11 @@ def test_a_node_group_changes_in_place(account: Account, cluster: Cluster) -> No
     taint = {"key": "trainyard.dev/unproved", "value": "true", "effect": "NO_SCHEDULE"}
     identity = template(account, InstanceType="p5.48xlarge")
     nodegroup(
-        account, cluster, labels={"a": "1", "b": "2"}, taints=[taint], launchTemplate={"id": identity}
+        account,
+        cluster,
+        labels={"a": "1", "b": "2"},
+        taints=[taint],
+        launchTemplate={"id": identity},
     )
     where = {"clusterName": "train", "nodegroupName": "wave-1"}
     eks.update_nodegroup_config(
@@ -361,9 +384,9 @@ def test_a_node_group_changes_in_place(account: Account, cluster: Cluster) -> No
     account.client("ec2").create_launch_template_version(
         LaunchTemplateId=identity, LaunchTemplateData={"InstanceType": "p5en.48xlarge"}
     )
-    update = eks.update_nodegroup_version(
-        **where, launchTemplate={"id": identity, "version": "2"}
-    )["update"]
+    update = eks.update_nodegroup_version(**where, launchTemplate={"id": identity, "version": "2"})[
+        "update"
+    ]
     described = eks.describe_nodegroup(**where)["nodegroup"]
     assert described["labels"] == {"b": "3"}
     assert described["taints"] == []
@@ -393,7 +416,8 @@ def test_node_roles_get_in_by_themselves_while_a_group_uses_them(
     assert role not in eks.list_access_entries(clusterName="train")["accessEntries"]
 
 
-def test_the_creator_is_an_admin_of_the_cluster(account: Account, cluster: Cluster) -> None:
+@pytest.mark.usefixtures("cluster")
+def test_the_creator_is_an_admin_of_the_cluster(account: Account) -> None:
     eks, creator = account.client("eks"), f"arn:aws:iam::{account.number}:role/trainyard-deploy"
     assert eks.list_access_entries(clusterName="train")["accessEntries"] == [creator]
     [policy] = eks.list_associated_access_policies(clusterName="train", principalArn=creator)[
@@ -403,7 +427,8 @@ def test_the_creator_is_an_admin_of_the_cluster(account: Account, cluster: Clust
     assert policy["accessScope"] == {"type": "cluster", "namespaces": []}
 
 
-def test_access_entries_and_their_policies_come_and_go(account: Account, cluster: Cluster) -> None:
+@pytest.mark.usefixtures("cluster")
+def test_access_entries_and_their_policies_come_and_go(account: Account) -> None:
     eks, role = account.client("eks"), account.role("researcher", "ec2.amazonaws.com")
     entry = {"clusterName": "train", "principalArn": role}
     made = eks.create_access_entry(**entry, kubernetesGroups=["train"], tags={"a": "b"})
@@ -428,12 +453,15 @@ def test_access_entries_and_their_policies_come_and_go(account: Account, cluster
     eks.delete_access_entry(**entry)
     assert refusal(eks.describe_access_entry, **entry) == (
         "ResourceNotFoundException",
-        "The specified principalArn could not be found. You can view your available access "
-        "entries with 'list-access-entries'.",
+        (
+            "The specified principalArn could not be found. You can view your available access "
+            "entries with 'list-access-entries'."
+        ),
     )
 
 
-def test_a_principal_that_does_not_exist_gets_no_entry(account: Account, cluster: Cluster) -> None:
+@pytest.mark.usefixtures("cluster")
+def test_a_principal_that_does_not_exist_gets_no_entry(account: Account) -> None:
     assert refusal(
         account.client("eks").create_access_entry,
         clusterName="train",
@@ -444,7 +472,8 @@ def test_a_principal_that_does_not_exist_gets_no_entry(account: Account, cluster
     )
 
 
-def test_a_reserved_group_cannot_be_given(account: Account, cluster: Cluster) -> None:
+@pytest.mark.usefixtures("cluster")
+def test_a_reserved_group_cannot_be_given(account: Account) -> None:
     assert refusal(
         account.client("eks").create_access_entry,
         clusterName="train",
@@ -456,7 +485,8 @@ def test_a_reserved_group_cannot_be_given(account: Account, cluster: Cluster) ->
     )
 
 
-def test_an_add_on_brings_its_pod_identity_along(account: Account, cluster: Cluster) -> None:
+@pytest.mark.usefixtures("cluster")
+def test_an_add_on_brings_its_pod_identity_along(account: Account) -> None:
     eks, role = account.client("eks"), account.role("cni", "pods.eks.amazonaws.com")
     addon = eks.create_addon(
         clusterName="train",
@@ -473,13 +503,17 @@ def test_an_add_on_brings_its_pod_identity_along(account: Account, cluster: Clus
     assert association["associationArn"] == addon["podIdentityAssociations"][0]
     assert association["ownerArn"] == addon["addonArn"]
     eks.update_addon(
-        clusterName="train", addonName="vpc-cni", configurationValues="{}", podIdentityAssociations=[]
+        clusterName="train",
+        addonName="vpc-cni",
+        configurationValues="{}",
+        podIdentityAssociations=[],
     )
     assert eks.list_pod_identity_associations(clusterName="train")["associations"] == []
     eks.delete_addon(clusterName="train", addonName="vpc-cni")
     assert eks.list_addons(clusterName="train")["addons"] == []
 
 
+@pytest.mark.usefixtures("cluster")
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -498,7 +532,7 @@ def test_an_add_on_brings_its_pod_identity_along(account: Account, cluster: Clus
     ],
 )
 def test_an_add_on_that_eks_does_not_offer_is_refused(
-    account: Account, cluster: Cluster, params: dict[str, str], message: str
+    account: Account, params: dict[str, str], message: str
 ) -> None:
     assert refusal(account.client("eks").create_addon, clusterName="train", **params) == (
         "InvalidParameterException",
@@ -506,9 +540,8 @@ def test_an_add_on_that_eks_does_not_offer_is_refused(
     )
 
 
-def test_pod_identities_need_a_role_that_pods_may_assume(
-    account: Account, cluster: Cluster
-) -> None:
+@pytest.mark.usefixtures("cluster")
+def test_pod_identities_need_a_role_that_pods_may_assume(account: Account) -> None:
     eks = account.client("eks")
     place = {"clusterName": "train", "namespace": "train", "serviceAccount": "job"}
     role = account.role("job", "pods.eks.amazonaws.com")
@@ -523,8 +556,10 @@ def test_pod_identities_need_a_role_that_pods_may_assume(
     wrong = account.role("wrong", "ec2.amazonaws.com")
     assert refusal(eks.update_pod_identity_association, **where, roleArn=wrong) == (
         "InvalidParameterException",
-        "Trust policy of the role provided in the request does not allow pods.eks.amazonaws.com "
-        "to assume it.",
+        (
+            "Trust policy of the role provided in the request does not allow "
+            "pods.eks.amazonaws.com to assume it."
+        ),
     )
     eks.delete_pod_identity_association(**where)
     assert refusal(eks.describe_pod_identity_association, **where) == (

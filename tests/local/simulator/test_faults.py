@@ -14,7 +14,7 @@ from scripts.local.simulator.faults import Faults
 from .conftest import Account, refusal
 
 
-def ask(method: str, url: str, body: object = None) -> Any:
+def ask(method: str, url: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data=data, method=method)  # noqa: S310 - our own server
     with urllib.request.urlopen(request) as response:  # noqa: S310 - our own server
@@ -96,10 +96,12 @@ def test_a_fault_ends_by_itself() -> None:
         ({"kind": "slow"}, "kind is 'slow'; use one of throttle, error"),
         (
             {"kind": "error", "probability": 2, "seconds": 0, "host": "a", "service": 1},
-            "unknown field 'host'; use kind, service, probability, seconds; "
-            "service is 1; use a service's name such as 'eks', or null; "
-            "probability is 2; use a number above 0, at most 1; "
-            "seconds is 0; use a number above 0",
+            (
+                "unknown field 'host'; use kind, service, probability, seconds; "
+                "service is 1; use a service's name such as 'eks', or null; "
+                "probability is 2; use a number above 0, at most 1; "
+                "seconds is 0; use a number above 0"
+            ),
         ),
     ],
 )

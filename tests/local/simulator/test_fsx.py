@@ -9,7 +9,7 @@ from .conftest import Account, refusal
 PERSISTENT = {"DeploymentType": "PERSISTENT_2", "PerUnitStorageThroughput": 500}
 
 
-def file_system(account: Account, subnet: str, **lustre: Any) -> dict[str, Any]:
+def file_system(account: Account, subnet: str, **lustre: object) -> dict[str, Any]:
     made: dict[str, Any] = account.client("fsx").create_file_system(
         FileSystemType="LUSTRE",
         StorageCapacity=4800,
@@ -44,9 +44,9 @@ def test_a_file_system_reads_back_with_what_a_mount_needs(account: Account) -> N
 def test_a_file_system_holds_its_subnet_until_it_is_deleted(account: Account) -> None:
     fsx, ec2, subnet = account.client("fsx"), account.client("ec2"), account.subnet(account.vpc())
     made = file_system(account, subnet)
-    [interface] = ec2.describe_network_interfaces(
-        NetworkInterfaceIds=made["NetworkInterfaceIds"]
-    )["NetworkInterfaces"]
+    [interface] = ec2.describe_network_interfaces(NetworkInterfaceIds=made["NetworkInterfaceIds"])[
+        "NetworkInterfaces"
+    ]
     assert interface["Description"] == f"Created By Amazon FSx for {made['ResourceARN']}"
     assert refusal(ec2.delete_subnet, SubnetId=subnet)[0] == "DependencyViolation"
     fsx.delete_file_system(FileSystemId=made["FileSystemId"])
@@ -85,9 +85,7 @@ def test_a_file_system_changes_in_place(account: Account) -> None:
     ("gib", "iops"),
     [(1200, 1500), (2400, 3000), (4800, 6000), (9600, 6000), (12000, 12000), (48000, 24000)],
 )
-def test_automatic_metadata_grows_with_the_capacity(
-    account: Account, gib: int, iops: int
-) -> None:
+def test_automatic_metadata_grows_with_the_capacity(account: Account, gib: int, iops: int) -> None:
     made = account.client("fsx").create_file_system(
         FileSystemType="LUSTRE",
         StorageCapacity=gib,
@@ -104,8 +102,10 @@ def test_automatic_metadata_grows_with_the_capacity(
             {"StorageCapacity": 3000},
             (
                 "BadRequest",
-                "Invalid storage capacity 3000 GiB: valid values for PERSISTENT_2 are 1200 GiB "
-                "and increments of 2400 GiB",
+                (
+                    "Invalid storage capacity 3000 GiB: valid values for PERSISTENT_2 are 1200 GiB "
+                    "and increments of 2400 GiB"
+                ),
             ),
         ),
         (
@@ -133,8 +133,10 @@ def test_automatic_metadata_grows_with_the_capacity(
             {"KmsKeyId": "alias/none"},
             (
                 "BadRequest",
-                "KmsKeyId alias/none cannot be used: Alias arn:aws:kms:us-east-1:{}:alias/none is "
-                "not found.",
+                (
+                    "KmsKeyId alias/none cannot be used: Alias arn:aws:kms:us-east-1:{}:alias/none "
+                    "is not found."
+                ),
             ),
         ),
     ],

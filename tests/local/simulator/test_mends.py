@@ -72,9 +72,11 @@ def test_a_log_group_keeps_its_class_key_and_days(account: Account) -> None:
     assert "kmsKeyId" not in group
     assert refusal(logs.put_retention_policy, logGroupName="/a", retentionInDays=31) == (
         "InvalidParameterException",
-        "1 validation error detected: Value '31' at 'retentionInDays' failed to satisfy "
-        "constraint: Member must satisfy enum value set: [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, "
-        "180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653]",
+        (
+            "1 validation error detected: Value '31' at 'retentionInDays' failed to satisfy "
+            "constraint: Member must satisfy enum value set: [1, 3, 5, 7, 14, 30, 60, 90, 120, "
+            "150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653]"
+        ),
     )
 
 
@@ -128,8 +130,10 @@ def test_a_bucket_with_object_lock_keeps_versions_and_its_rule(account: Account)
         s3.put_bucket_versioning, Bucket=name, VersioningConfiguration={"Status": "Suspended"}
     ) == (
         "InvalidBucketState",
-        "An Object Lock configuration is present on this bucket, so the versioning state cannot "
-        "be changed.",
+        (
+            "An Object Lock configuration is present on this bucket, so the versioning state "
+            "cannot be changed."
+        ),
     )
 
 
@@ -152,8 +156,10 @@ def test_a_name_that_waits_for_its_deletion_is_not_free(account: Account) -> Non
     secrets.delete_secret(SecretId="a", RecoveryWindowInDays=7)
     assert refusal(secrets.create_secret, Name="a") == (
         "InvalidRequestException",
-        "You can't create this secret because a secret with this name is already scheduled for "
-        "deletion.",
+        (
+            "You can't create this secret because a secret with this name is already scheduled for "
+            "deletion."
+        ),
     )
 
 
@@ -171,9 +177,7 @@ def test_a_workspace_keeps_its_key_and_may_not_log(account: Account) -> None:
 def test_a_topic_keeps_every_attribute_that_topics_have(account: Account) -> None:
     sns = account.client("sns")
     topic = sns.create_topic(Name="a", Attributes={"TracingConfig": "Active"})["TopicArn"]
-    sns.set_topic_attributes(
-        TopicArn=topic, AttributeName="SignatureVersion", AttributeValue="2"
-    )
+    sns.set_topic_attributes(TopicArn=topic, AttributeName="SignatureVersion", AttributeValue="2")
     attributes = sns.get_topic_attributes(TopicArn=topic)["Attributes"]
     assert (attributes["SignatureVersion"], attributes["TracingConfig"]) == ("2", "Active")
     assert "DeliveryPolicy" not in attributes

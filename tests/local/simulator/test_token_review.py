@@ -77,27 +77,39 @@ def test_a_username_of_its_own_is_given(records: Records) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "error"),
+    ("wrong", "error"),
     [
-        ("abc", "the token does not begin with k8s-aws-v1."),
-        ("k8s-aws-v1.%%%", "the token is not base64 of a URL"),
-        (token("other"), "the token was not made for cluster train"),
-        (token(secret="guess"), "the token was not made for cluster train"),
+        ({"cluster": "other"}, "the token was not made for cluster train"),
+        ({"secret": "guess"}, "the token was not made for cluster train"),
         (
-            token(key="AKIAIOSFODNN7EXAMPLE"),
+            {"key": "AKIAIOSFODNN7EXAMPLE"},
             "the token is not signed by a caller of the embedded target",
         ),
         (
-            token(url=URL.replace("GetCallerIdentity", "AssumeRole")),
+            {"url": URL.replace("GetCallerIdentity", "AssumeRole")},
             "the token's request is not GetCallerIdentity",
         ),
         (
-            token(key="EMBEDDED111122223333"),
+            {"key": "EMBEDDED111122223333"},
             "arn:aws:iam::111122223333:role/trainyard-deploy has no access entry in cluster train",
         ),
     ],
 )
-def test_a_token_that_proves_nothing_is_refused(records: Records, text: str, error: str) -> None:
+def test_a_token_that_proves_nothing_is_refused(
+    records: Records, wrong: dict[str, str], error: str
+) -> None:
+    assert status(token(**wrong), records) == {"authenticated": False, "error": error}
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("abc", "the token does not begin with k8s-aws-v1."),
+        ("k8s-aws-v1.%%%", "the token is not base64 of a URL"),
+        ("k8s-aws-v1.aHR0cDovLw", "the token's request is not GetCallerIdentity"),
+    ],
+)
+def test_what_is_no_token_is_refused(records: Records, text: str, error: str) -> None:
     assert status(text, records) == {"authenticated": False, "error": error}
 
 
@@ -108,9 +120,7 @@ def test_a_token_that_proves_nothing_is_refused(records: Records, text: str, err
         (timedelta(minutes=-6), "the token is dated in the future"),
     ],
 )
-def test_a_token_is_good_for_fifteen_minutes(
-    records: Records, age: timedelta, error: str
-) -> None:
+def test_a_token_is_good_for_fifteen_minutes(records: Records, age: timedelta, error: str) -> None:
     assert status(token(), records, datetime.now(UTC) + age) == {
         "authenticated": False,
         "error": error,

@@ -24,7 +24,7 @@ _FIELD: Final = re.compile(r"\{(\w+)\}")
 
 
 def template_fields(template: str) -> list[str]:
-    """The names in the braces of a template."""
+    """Give the names in the braces of a template."""
     return _FIELD.findall(template)
 
 
@@ -73,7 +73,7 @@ def parameters(
     *,
     cleared: Collection[str] = (),
 ) -> dict[str, Api]:
-    """The parameters of ``call``: its own, and the ``carried`` properties that its shape knows."""
+    """Give the parameters of ``call``: its own, and ``carried`` properties that its shape knows."""
     shape = operation(item, call).input_shape
     params: dict[str, Api] = {}
     if shape is not None:
@@ -99,7 +99,7 @@ def send(
 
 
 def _nothing(row: Row, name: str, item: Item) -> Value:
-    """What the API gets for a property that the program does not set any more."""
+    """Give what the API gets for a property that the program does not set any more."""
     old = item.prior.get(name, row.defaults.get(name))
     match old:
         case list():
@@ -113,5 +113,6 @@ def _nothing(row: Row, name: str, item: Item) -> Value:
 
 
 def operation(item: Item, call: Call) -> OperationModel:
+    """Give botocore's model of the operation that ``call`` names."""
     client: Any = item.session.client(call.service or item.service, item.region)
     return client.meta.service_model.operation_model(call.operation)

@@ -94,37 +94,38 @@ class Walk:
             return value
         if kind == "document":
             return _document(value)
-        if kind.startswith("[]"):
-            if not isinstance(value, list):
-                return self._wrong(path, "a list", value)
-            return [self.value(it, kind[2:], f"{path}[{i}]") for i, it in enumerate(value)]
-        if kind[0] in "{#":
-            if not isinstance(value, dict):
-                return self._wrong(path, "a map", value)
-            if kind[0] == "#":
+        return self._shaped(value, kind, path)
+
+    def _shaped(self, value: Value, kind: str, path: str) -> Value:
+        match kind[0], value:
+            case "[", list():
+                return [self.value(it, kind[2:], f"{path}[{i}]") for i, it in enumerate(value)]
+            case "#", dict():
                 return self.members(value, schema().types[kind[1:]], f"{path}.")
-            return {key: self.value(it, kind[2:], f"{path}.{key}") for key, it in value.items()}
-        return self._scalar(value, kind, path)
+            case "{", dict():
+                return {key: self.value(it, kind[2:], f"{path}.{key}") for key, it in value.items()}
+            case "[" | "#" | "{" as mark, _:
+                return self._wrong(path, "a list" if mark == "[" else "a map", value)
+            case _:
+                return self._scalar(value, kind, path)
 
     def _scalar(self, value: Value, kind: str, path: str) -> Value:
         """Take a number for its text and the other way round, as the real provider does."""
-        if isinstance(value, bool):
-            if kind in {"boolean", "string"}:
-                return value if kind == "boolean" else str(value).lower()
-        elif isinstance(value, int | float):
-            if kind == "string":
-                return f"{value:g}" if isinstance(value, float) else str(value)
-            if kind == "number" or (kind == "integer" and float(value).is_integer()):
-                return value
-        elif isinstance(value, str):
-            if kind == "string":
-                return value
-            if kind == "boolean" and value in {"true", "false"}:
-                return value == "true"
-            number = _number(value) if kind in {"integer", "number"} else None
-            if number is not None and (kind == "number" or isinstance(number, int)):
-                return number
-        return self._wrong(path, _ARTICLES[kind], value)
+        taken: Value = None
+        match kind, value:
+            case ("boolean", bool()) | ("string", str()):
+                taken = value
+            case "boolean", "true" | "false":
+                taken = value == "true"
+            case "string", bool() | int() | float():
+                taken = f"{value:g}" if isinstance(value, float) else str(value).lower()
+            case "integer" | "number", str():
+                taken = _number(value, whole=kind == "integer")
+            case ("integer", int()) | ("number", int() | float()) if not isinstance(value, bool):
+                taken = value
+            case _:
+                pass
+        return self._wrong(path, _ARTICLES[kind], value) if taken is None else taken
 
     def _wrong(self, path: str, expected: str, value: Value) -> Value:
         self.failures.append(Failure(path, f"expected {expected}, got {_kind(value)}"))
@@ -147,13 +148,11 @@ class Walk:
         self.failures.append(Failure(path, f"{self.owner} takes no property {path!r}; {hint}"))
 
 
-def _number(text: str) -> int | float | None:
-    for convert in (int, float):
-        try:
-            return convert(text)
-        except ValueError:
-            continue
-    return None
+def _number(text: str, *, whole: bool) -> float | None:
+    try:
+        return int(text) if whole or text.isdigit() else float(text)
+    except ValueError:
+        return None
 
 
 def _kind(value: Value) -> str:
@@ -202,7 +201,7 @@ def check(
 
 
 def _rules(row: Row, token: str, values: Mapping[str, Value]) -> list[Failure]:
-    """What the row says beyond types."""
+    """Hold the values against what the row says beyond types."""
     failures = [
         Failure(
             name,
@@ -246,7 +245,7 @@ def _completed(
     naming: Naming,
     failures: list[Failure],
 ) -> Props:
-    """The defaults and the made-up name, and their names."""
+    """Give the defaults and the made-up name, and which properties they are."""
     made: Props = {}
     defaulted: list[Value] = []
     for path, value in row.defaults.items():
@@ -270,7 +269,7 @@ def _completed(
 
 
 def _made_up(row: Row, olds: Props, naming: Naming, name: str, inputs: Props) -> Value:
-    """The name that the resource already has, or a new one."""
+    """Give the name that the resource already has, or a new one."""
     kept = olds.get(DEFAULTS)
     if isinstance(kept, list) and name in kept and olds.get(name):
         return olds[name]

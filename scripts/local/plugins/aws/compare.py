@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from scripts.local.plugins.shared.wire import UNKNOWN, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from scripts.local.plugins.aws.row import Row
 
@@ -23,7 +22,7 @@ def normal_json(text: str) -> str:
     Text that is not JSON is given back.
     """
     try:
-        document = json.loads(text)
+        document: Value = json.loads(text)
     except ValueError:
         return text
     if isinstance(document, dict) and _POLICY_KEYS & document.keys():
@@ -81,7 +80,7 @@ class Comparison:
     def _unmatched(
         self, old: list[Value], new: list[Value], path: str
     ) -> tuple[dict[int, Value], dict[int, Value]]:
-        """The members of each set, by place, that the other set does not have."""
+        """Find the members of each set, by place, that the other set does not have."""
         rest = dict(enumerate(old))
         added: dict[int, Value] = {}
         for index, item in enumerate(new):
@@ -118,7 +117,7 @@ class Comparison:
 
 
 def plain_path(path: str) -> str:
-    """A path without places in lists, as rows spell it."""
+    """Spell a path without places in lists, as rows do."""
     return "".join(part.partition("]")[2] if i else part for i, part in enumerate(path.split("[")))
 
 
@@ -133,19 +132,19 @@ def _members(value: Value) -> dict[str, Value]:
 
 
 def _empty(value: Value) -> bool:
-    """The real provider keeps no difference between nothing, zero and an empty list."""
+    """Take nothing, zero and an empty list for one, as the real provider does."""
     return value is None or value in (False, 0, "", [], {})
 
 
 def _scalar(value: Value) -> Value:
-    """The engine keeps no difference between 1, "1" and 1.0, nor between true and "true"."""
+    """Take 1, "1" and 1.0 for one, and true and "true", as the engine does."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, int | float) else value
 
 
 def keep_spelling(old: Mapping[str, Value], new: Mapping[str, Value], row: Row) -> dict[str, Value]:
-    """``new``, with the old spelling of what still means the same."""
+    """Give ``new``, with the old spelling of what still means the same."""
     comparison = Comparison(row)
     return {
         key: old[key] if key in old and comparison.same(old[key], value, key) else value

@@ -8,11 +8,11 @@ what the API wants: one structure or a list of it, a map of tags or a list of pa
 from __future__ import annotations
 
 import base64
-import datetime
+import datetime as dt
 import functools
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 from scripts.local.plugins.aws.schema import Property, schema
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scripts.local.plugins.shared.wire import Value
 
 Api: TypeAlias = Any
-"""A value as boto3 takes or gives it: its shape is only known at run time, from the service model."""
+"""A value as boto3 takes or gives it; only the service model, at run time, knows its shape."""
 
 Names: TypeAlias = Mapping[str, str]
 """A property's dotted path to the API's name, where case alone does not lead there."""
@@ -39,10 +39,10 @@ def fold(name: str) -> str:
 
 
 def find(known: Iterable[str], wanted: str) -> str | None:
-    """The spelling among ``known`` that means ``wanted``: itself, its singular or its plural."""
+    """Find the spelling among ``known`` that means ``wanted``, or its singular or plural."""
     folded = {fold(name): name for name in known}
     key = fold(wanted)
-    for form in (key, f"{key}s", key[:-1] if key.endswith("s") else key):
+    for form in (key, f"{key}s", key.removesuffix("s")):
         if form in folded:
             return folded[form]
     return None
@@ -101,7 +101,7 @@ def place(
 
 
 def _trail(shape: ApiShape, name: str) -> list[tuple[str, ApiShape]]:
-    """The members, with their shapes, on the way to a dotted name; none when it leads nowhere."""
+    """List the members on the way to a dotted name; none when it leads nowhere."""
     trail: list[tuple[str, ApiShape]] = []
     for part in name.split("."):
         members: Mapping[str, ApiShape] = _attribute(shape, "members", {})
@@ -123,7 +123,7 @@ def _to_list(value: Value, shape: ApiShape, names: Names, path: str) -> Api:
 
 
 def _pair(members: Iterable[str]) -> tuple[str, str] | None:
-    """The two names of a structure that is one entry of a map, such as a tag."""
+    """Give the two names of a structure that is one entry of a map, such as a tag."""
     spelled = {fold(name): name for name in members}
     keys = [spelled[key] for key in _KEYS if key in spelled]
     values = [spelled[value] for value in _VALUES if value in spelled]
@@ -131,23 +131,23 @@ def _pair(members: Iterable[str]) -> tuple[str, str] | None:
 
 
 def _to_scalar(value: Value, kind: str) -> Api:
-    match kind:
-        case "boolean":
-            return value == "true" if isinstance(value, str) else bool(value)
-        case "integer" | "long":
-            return int(value) if isinstance(value, int | float | str) else value
-        case "float" | "double":
-            return float(value) if isinstance(value, int | float | str) else value
-        case "blob":
-            return str(value).encode()
-        case "string" if isinstance(value, bool):
-            return str(value).lower()
-        case "string" if isinstance(value, dict | list):
-            return json.dumps(value)
-        case "string":
-            return str(value)
+    made: Api = value
+    match kind, value:
+        case "boolean", str():
+            made = value == "true"
+        case "integer" | "long", int() | float() | str():
+            made = int(value)
+        case "float" | "double", int() | float() | str():
+            made = float(value)
+        case "blob", _:
+            made = str(value).encode()
+        case "string", dict() | list():
+            made = json.dumps(value)
+        case "string", _:
+            made = str(value).lower() if isinstance(value, bool) else str(value)
         case _:
-            return value
+            pass
+    return made
 
 
 def _attribute(shape: ApiShape, name: str, default: Api = None) -> Api:
@@ -160,15 +160,23 @@ def from_api(value: Api, kind: str, names: Names, path: str) -> Value:
     if value is None:
         return None
     if kind.startswith("[]"):
-        items = value if isinstance(value, list | tuple) else [value]
+        items = value if _is_list(value) else [value]
         return [from_api(item, kind[2:], names, path) for item in items]
     if kind.startswith("{}"):
         return _from_map(value, kind[2:], names, path)
-    if isinstance(value, list | tuple) and kind not in {"any", "document"}:
+    if _is_list(value) and kind not in {"any", "document"}:
         return from_api(value[0], kind, names, path) if value else None
     if kind.startswith("#"):
         return read_members(value, schema().types[kind[1:]], names, path)
     return _from_scalar(value, kind)
+
+
+def _is_list(value: Api) -> TypeGuard[list[Api]]:
+    return isinstance(value, list)
+
+
+def _is_map(value: Api) -> TypeGuard[Mapping[str, Api]]:
+    return isinstance(value, Mapping)
 
 
 def read_members(
@@ -194,21 +202,18 @@ def reach(answer: Api, name: str) -> Api:
 
 def _follow(answer: Api, name: str) -> Api:
     for part in name.split("."):
-        if isinstance(answer, list) and answer:
+        if _is_list(answer) and answer:
             answer = answer[0]
-        if not isinstance(answer, Mapping):
-            return None
-        members = cast("Mapping[str, Api]", answer)
-        key = find(members, part)
+        key = find(answer, part) if _is_map(answer) else None
         if key is None:
             return None
-        answer = members[key]
+        answer = answer[key]
     return answer
 
 
 def _from_map(value: Api, kind: str, names: Names, path: str) -> Value:
-    if isinstance(value, Mapping):
-        return {str(key): from_api(item, kind, names, path) for key, item in value.items()}
+    if _is_map(value):
+        return {key: from_api(item, kind, names, path) for key, item in value.items()}
     entries: dict[str, Value] = {}
     for item in value:
         pair = _pair(item)
@@ -218,7 +223,7 @@ def _from_map(value: Api, kind: str, names: Names, path: str) -> Value:
 
 
 def _from_scalar(value: Api, kind: str) -> Value:
-    if isinstance(value, Mapping) and kind not in {"string", "document", "any"}:
+    if _is_map(value) and kind not in {"string", "document", "any"}:
         return _from_scalar(next(iter(value.values()), None), kind)
     match kind:
         case "string" | "document":
@@ -235,8 +240,8 @@ def _from_scalar(value: Api, kind: str) -> Value:
 
 def _text(value: Api) -> str:
     match value:
-        case datetime.datetime():
-            return value.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        case dt.datetime():
+            return value.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         case bool():
             return str(value).lower()
         case bytes():

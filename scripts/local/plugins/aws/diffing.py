@@ -48,7 +48,7 @@ class Plan:
         return frozenset(it.name for it in self.differences)
 
 
-def plan(  # noqa: PLR0913 - an update has this many sides
+def plan(
     row: Row,
     token: str,
     olds: Props,
@@ -82,7 +82,7 @@ def plan(  # noqa: PLR0913 - an update has this many sides
     if REGION in shape.properties and region[0] != region[1]:
         found.append(Difference(REGION, "update", replaces=True))
     replaces = any(it.replaces for it in found)
-    return Plan(tuple(found), delete_first=replaces and _clashes(row, olds, news, region))
+    return Plan(tuple(found), delete_first=replaces and _clashes(row, token, olds, news, region))
 
 
 def _computed(row: Row, name: str, it: Property) -> bool:
@@ -91,20 +91,22 @@ def _computed(row: Row, name: str, it: Property) -> bool:
 
 
 def _forces(path: str, forced: frozenset[str]) -> bool:
-    """A path forces a replacement when it, what holds it, or what it holds is forced."""
+    """Tell whether a path, what holds it, or what it holds forces a replacement."""
     plain = plain_path(path)
     return any(
         plain == one or plain.startswith(f"{one}.") or one.startswith(f"{plain}.") for one in forced
     )
 
 
-def _clashes(row: Row, olds: Props, news: Props, region: tuple[str, str]) -> bool:
+def _clashes(row: Row, token: str, olds: Props, news: Props, region: tuple[str, str]) -> bool:
     """Whether AWS would refuse the new resource because the old one is in its place."""
     if row.clash:
         return True
     if region[0] != region[1] and row.service != "s3":
         return False
     made_up: Value = news.get(DEFAULTS)
+    if any(name not in schema().resources[token].inputs for name in template_fields(row.id)):
+        return False
     names = template_fields(row.id) or ([row.autoname] if row.autoname in news else [])
     given = [name for name in names if not (isinstance(made_up, list) and name in made_up)]
     return bool(given) and given == names and all(olds.get(n) == news.get(n) for n in names)

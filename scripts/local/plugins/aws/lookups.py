@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from scripts.local.plugins.aws.convert import Api, read_members
+from scripts.local.plugins.aws.rows.eks import cluster_facts
 from scripts.local.plugins.aws.schema import schema
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from scripts.local.plugins.aws.session import Session
     from scripts.local.plugins.shared.wire import Props, Value
 
@@ -88,17 +90,12 @@ def _list(value: Value) -> list[Value]:
 def _cluster(session: Session, asked: Mapping[str, Value]) -> dict[str, Api]:
     region = str(asked.get("region") or session.region)
     cluster = session.call("eks", "DescribeCluster", {"name": asked["name"]}, region)["cluster"]
-    logging = (cluster.get("logging") or {}).get("clusterLogging") or ()
-    issuer = ((cluster.get("identity") or {}).get("oidc") or {}).get("issuer")
     return {
         **cluster,
         "id": cluster["name"],
         "region": region,
         "certificateAuthorities": [cluster.get("certificateAuthority") or {}],
-        "enabledClusterLogTypes": [
-            kind for group in logging if group.get("enabled") for kind in group.get("types", ())
-        ],
-        "identities": [{"oidcs": [{"issuer": issuer}]}] if issuer else [],
+        **cluster_facts(cluster),
         "vpcConfig": cluster["resourcesVpcConfig"],
         "upgradePolicies": [cluster["upgradePolicy"]] if cluster.get("upgradePolicy") else [],
     }

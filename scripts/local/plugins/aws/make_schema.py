@@ -83,23 +83,22 @@ class _Module:
         """Spell a Python annotation as (type, may be absent)."""
         if isinstance(node, ast.Constant):
             return self._named(str(node.value)), False
-        if isinstance(node, ast.Attribute):
-            return self._named(node.attr), False
         if not isinstance(node, ast.Subscript):
             return self._named(ast.unparse(node)), False
         head = ast.unparse(node.value).rpartition(".")[2]
         inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if head in {"Input", "Output"}:
-            return self.type_of(inner[0])
-        if head == "Optional":
-            return self.type_of(inner[0])[0], True
-        if head == "Sequence":
-            return f"[]{self.type_of(inner[0])[0]}", False
-        if head == "Mapping":
-            return f"{{}}{self.type_of(inner[1])[0]}", False
         if head == "Union":
             return self._union(inner), False
-        raise TypeError(f"pulumi_aws has an annotation this generator does not know: {head}")
+        kind, optional = self.type_of(inner[-1])
+        match head:
+            case "Input" | "Output":
+                return kind, optional
+            case "Optional":
+                return kind, True
+            case "Sequence" | "Mapping":
+                return ("[]" if head == "Sequence" else "{}") + kind, False
+            case _:
+                raise TypeError(f"pulumi_aws has an annotation of an unknown form: {head}")
 
     def _union(self, parts: list[ast.expr]) -> str:
         """Args, their dictionary form and their output form are one type; enums are strings."""
@@ -137,7 +136,7 @@ class _Module:
 
 
 def _entry(kind: str, *, required: bool | None = None, always: bool | None = None) -> Shape:
-    """``required`` is left out for what only AWS sets."""
+    """Leave ``required`` out for what only AWS sets."""
     entry: Shape = {"type": kind}
     if required is not None:
         entry["required"] = required
@@ -159,7 +158,7 @@ def _resource(token: str, types: dict[str, Shape]) -> Shape:
     init = next(f for f in _functions(node) if f.name == "_internal_init")
     required = set(re.findall(r"Missing required property '(\w+)'", ast.unparse(init)))
     properties: dict[str, Shape] = {}
-    for name, (camel, annotation) in getters.items():
+    for camel, annotation in getters.values():
         out, optional = module.type_of(annotation or ast.Name("Any"))
         properties[camel] = _entry(out, always=not optional)
     for argument in init.args.args:
@@ -200,7 +199,7 @@ def _lookup(token: str, types: dict[str, Shape]) -> Shape:
 
 
 def _file_of(folder: Path, snake: str, token: str) -> Path:
-    """The file's name is the snake form, except that digits are joined in several ways."""
+    """Find the file of a type: its snake form, but digits are joined in several ways."""
     direct = folder / f"{snake}.py"
     if direct.exists():
         return direct
@@ -211,7 +210,7 @@ def _file_of(folder: Path, snake: str, token: str) -> Path:
 
 
 def _provider(types: dict[str, Shape]) -> Shape:
-    """The provider's own settings."""
+    """Describe the provider's own settings."""
     module = _Module("index", types)
     node = _class(module.folder / "provider.py", "ProviderArgs")
     if node is None:

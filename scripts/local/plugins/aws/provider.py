@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import grpc
-from google.protobuf import empty_pb2
+from google.protobuf import empty_pb2, struct_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 from typing_extensions import override
 
@@ -25,9 +24,11 @@ from scripts.local.plugins.aws.session import (
 from scripts.local.plugins.shared.wire import from_struct, plain_props, to_struct
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from scripts.local.plugins.aws.checking import Failure
     from scripts.local.plugins.aws.row import Row
-    from scripts.local.plugins.shared.wire import Props, Value
+    from scripts.local.plugins.shared.wire import Props
 
 T = TypeVar("T")
 
@@ -276,14 +277,17 @@ class AwsProvider(provider_pb2_grpc.ResourceProviderServicer):
         asked = plain_props(from_struct(request.args))
         session = self._ready(context)
         answer = _guard(context, lambda: look_up(session, request.tok, asked))
-        return provider_pb2.InvokeResponse(**{"return": to_struct(answer)})
+        response = provider_pb2.InvokeResponse()
+        # The field's name is a word of Python's own.
+        getattr(response, "return").CopyFrom(to_struct(answer))
+        return response
 
     def _ready(self, context: grpc.ServicerContext) -> Session:
         if self._session is None:
             _abort(context, "the AWS provider's settings are not known yet; this needs them")
         return self._session
 
-    def _item(  # noqa: PLR0913 - a request has this many parts
+    def _item(
         self,
         row: Row,
         urn: str,
@@ -316,7 +320,7 @@ def _prefixed(row: Row, props: Props) -> Props:
 
 
 def _row(urn: str, context: grpc.ServicerContext) -> tuple[Row, str]:
-    """The row of a resource's type; a child's type stands behind its parents'."""
+    """Find the row of a resource's type; a child's type stands behind its parents'."""
     token = urn.split("::")[2].rpartition("$")[2]
     if token not in ROWS:
         _abort(
@@ -327,7 +331,7 @@ def _row(urn: str, context: grpc.ServicerContext) -> tuple[Row, str]:
     return ROWS[token], token
 
 
-def _struct(token: str, state: Props, inputs: Props) -> object:
+def _struct(token: str, state: Props, inputs: Props) -> struct_pb2.Struct:
     return to_struct(states.sealed(token, state, inputs))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import jmespath
 
@@ -58,7 +58,7 @@ def create(row: Row, token: str, item: Item) -> tuple[str, Props]:
             row.hooks.created(item)
         if "tagsAll" in schema().resources[token].properties and not _tagged_at_create(row):
             tags.change(row, item, {}, tags.wanted(item))
-        _settle(row, token, item)
+        _settle(row, item)
         state = read(row, token, replace(item, prior=item.props))
     except (AwsError, ApiDownError) as error:
         raise PartialError(item.id, {**item.props}, str(error)) from error
@@ -73,7 +73,7 @@ def read(row: Row, token: str, item: Item) -> Props | None:
     if found is None:
         return None
     shape = schema().resources[token]
-    state: Props = cast("Props", read_members(found, shape.properties, row.names, ""))
+    state: Props = read_members(found, shape.properties, row.names, "")
     for name in shape.properties:
         if name not in state and name not in row.names:
             value = next(
@@ -124,7 +124,7 @@ def update(row: Row, token: str, item: Item, changed: frozenset[str]) -> Props:
         row.hooks.update(item, changed)
     if "tagsAll" in changed:
         tags.change(row, item, tags.had(item), tags.wanted(item))
-    _settle(row, token, item)
+    _settle(row, item)
     state = read(row, token, replace(item, prior={**item.prior, **item.props}))
     if state is None:
         raise AwsError("Update", "NotFound", f"{item.id} does not exist any more; run a refresh")
@@ -236,7 +236,7 @@ def _look(row: Row, item: Item) -> dict[str, Api] | None:
     return found
 
 
-def _settle(row: Row, token: str, item: Item) -> None:
+def _settle(row: Row, item: Item) -> None:
     """Wait until the resource says that it is ready."""
     wait = row.wait
     if wait is None:

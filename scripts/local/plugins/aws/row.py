@@ -171,7 +171,8 @@ class Row:
     """The form of an import's id where it is not ``id``."""
 
     clash: bool = False
-    """Whether AWS refuses a second one beside the first, so that a replacement deletes first."""
+    """Whether AWS always refuses a second one beside the first, so that a replacement deletes
+    first; where the id is made of properties, or the name is given, that follows from them."""
 
     tag_type: str = ""
     """EC2's name of the type in tag specifications."""
@@ -191,7 +192,7 @@ EC2_TAGS: Final = ec2_tagging()
 
 
 def tagging(target: str, value: str, tags: str, keys: str, read: str = "") -> Tagging:
-    """The form that most services follow: TagResource, UntagResource, and a listing."""
+    """Describe what most services have: TagResource, UntagResource, and a listing."""
     params = {target: value}
     return Tagging(
         add=Call("TagResource", params),

@@ -56,10 +56,15 @@ class Schema:
     types: Mapping[str, Mapping[str, Property]] = field(repr=False)
 
 
-_Entry = TypedDict(
-    "_Entry", {"type": str, "required": bool, "always": bool}, total=False
-)  # as the file spells a property
-_Shape = TypedDict("_Shape", {"properties": dict[str, _Entry], "secrets": list[str]}, total=False)
+class _Entry(TypedDict, total=False):
+    type: str
+    required: bool
+    always: bool
+
+
+class _Shape(TypedDict, total=False):
+    properties: dict[str, _Entry]
+    secrets: list[str]
 
 
 class _File(TypedDict):

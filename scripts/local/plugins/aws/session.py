@@ -6,9 +6,8 @@ import ipaddress
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 import botocore.session
@@ -23,8 +22,11 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
-from scripts.local.plugins.aws.convert import Api
-from scripts.local.plugins.shared.wire import Props
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from scripts.local.plugins.aws.convert import Api
+    from scripts.local.plugins.shared.wire import Props
 
 T = TypeVar("T")
 
@@ -70,9 +72,9 @@ class NotAStandInError(Exception):
     def __init__(self, endpoint: str | None) -> None:
         seen = f"AWS_ENDPOINT_URL is {endpoint}" if endpoint else "AWS_ENDPOINT_URL is not set"
         super().__init__(
-            f"{seen}, but this pulumi-resource-aws is the embedded target's stand-in and speaks only "
-            "to a simulator on this machine; run it through `yard local`, or take it off PATH to "
-            "use the real AWS provider"
+            f"{seen}, but this pulumi-resource-aws is the embedded target's stand-in and speaks "
+            "only to a simulator on this machine; run it through `yard local`, or take it off PATH "
+            "to use the real AWS provider"
         )
 
 
@@ -122,8 +124,8 @@ class Session:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _core: Any = None
 
-    def client(self, service: str, region: str = "") -> Any:  # noqa: ANN401 - botocore makes the class at run time
-        """One client for each service and region; botocore makes them slowly and not in parallel."""
+    def client(self, service: str, region: str = "") -> Any:  # noqa: ANN401 - botocore makes its class at run time
+        """Keep one client for each service and region; botocore makes them slowly."""
         key = (service, region or self.region)
         with self._lock:
             if key not in self._clients:
@@ -155,7 +157,7 @@ class Session:
         """
         client = self.client(service, region)
         try:
-            return client._make_api_call(operation, dict(params))  # noqa: SLF001 - calls by the API's name
+            return client._make_api_call(operation, dict(params))  # noqa: SLF001 - by AWS's name
         except ClientError as error:
             self._refused(operation, error)
         except ParamValidationError as error:
@@ -214,7 +216,7 @@ class Item:
         return self.session.call(service or self.service, operation, params, self.region)
 
     def scope(self) -> dict[str, Api]:
-        """What the templates of a row may name."""
+        """Give what the templates of a row may name."""
         return {
             **self.prior,
             **self.props,

@@ -146,5 +146,5 @@ def _endpoints(value: Value) -> dict[str, str]:
 
 
 def environment() -> Mapping[str, str]:
-    """The process's environment, where endpoint and credentials come from."""
+    """Give the process's environment, where endpoint and credentials come from."""
     return os.environ

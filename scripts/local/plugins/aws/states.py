@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def planned(row: Row, token: str, inputs: Props, region: str) -> Props:
-    """The state of a resource that is not created yet: what AWS decides is unknown."""
+    """Foresee the state of a new resource: what AWS decides is unknown."""
     shape = schema().resources[token]
     state: Props = {}
     for name, it in shape.properties.items():
@@ -43,7 +43,7 @@ def _with_unknowns(value: Value, kind: str, row: Row, path: str) -> Value:
 def planned_update(
     row: Row, token: str, state: Props, inputs: Props, changed: frozenset[str]
 ) -> Props:
-    """The state that an update will reach: only what it changes is unknown."""
+    """Foresee the state after an update: only what AWS will change is unknown."""
     shape = schema().resources[token]
     made = {name: value for name, value in state.items() if name in shape.properties}
     for name in changed:
@@ -51,8 +51,9 @@ def planned_update(
         if value is not None:
             old = plain(made.get(name))
             nested = shape.properties[name].type.startswith("#")
-            both = isinstance(old, dict) and isinstance(value, dict)
-            made[name] = {**old, **value} if nested and both else value
+            if nested and isinstance(old, dict) and isinstance(value, dict):
+                value = {**old, **value}
+            made[name] = value
         elif shape.properties[name].always:
             made[name] = UNKNOWN
         else:
@@ -75,7 +76,7 @@ def sealed(token: str, state: Props, inputs: Props) -> Props:
 
 
 def refreshed(row: Row, token: str, old: Props, state: Props) -> Props:
-    """The inputs that would give ``state``: the old ones where nothing drifted."""
+    """Give the inputs that would lead to ``state``: the old ones where nothing drifted."""
     shape = schema().resources[token]
     comparison = Comparison(row)
     made: Props = {}
@@ -119,7 +120,7 @@ def _narrowed(old: Value, new: Value, kind: str) -> Value:
 
 
 def imported(row: Row, token: str, state: Props) -> Props:
-    """The inputs that a program would have written for ``state``."""
+    """Give the inputs that a program would have written for ``state``."""
     shape = schema().resources[token]
     made: Props = {}
     for name, it in shape.inputs.items():

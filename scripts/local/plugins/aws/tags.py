@@ -24,17 +24,17 @@ _FIELDS = ("Tags", "TagsList", "ResourceTags", "TagSet")
 
 
 def merged(defaults: Mapping[str, str], own: Value) -> Props:
-    """The provider's default tags under a resource's own."""
+    """Lay a resource's own tags over the provider's default ones."""
     return {**defaults, **(own if isinstance(own, dict) else {})}
 
 
 def wanted(item: Item) -> Tags:
-    """The tags that the program asks for, default ones among them."""
+    """Give the tags that the program asks for, default ones among them."""
     return _texts(item.props.get("tagsAll"))
 
 
 def had(item: Item) -> Tags:
-    """The tags that the resource had before."""
+    """Give the tags that the resource had before."""
     return _texts(item.prior.get("tagsAll"))
 
 
@@ -62,7 +62,7 @@ def at_create(row: Row, item: Item, shape: ApiShape, params: dict[str, Api]) -> 
 
 
 def read(row: Row, item: Item, found: Mapping[str, Api], state: Props) -> Tags:
-    """The tags that the resource has; AWS's own and ignored ones are left out."""
+    """Ask for the tags that the resource has, without AWS's own and ignored ones."""
     answer: Api = found
     if row.tagging and row.tagging.read:
         answer = ask(row.tagging.read, _with(item, state))

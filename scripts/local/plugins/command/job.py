@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 _SHOWN_CHARACTERS: Final = 1 << 20
 """How much output an error carries; the engine takes 16 MiB, in which a character may need 12."""
 
-_SHOWN_CHARACTERS: Final = 1 << 20
-"""How much output an error carries; the engine takes 16 MiB, in which a character may need 12."""
-
 _LOGGED: Final = {
     "stdout": ("stdout", "stdoutAndStderr", None),
     "stderr": ("stderr", "stdoutAndStderr", None),

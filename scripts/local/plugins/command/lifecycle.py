@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Final
 
-from scripts.local.plugins.command import local, remote
+from scripts.local.plugins.command import local
 from scripts.local.plugins.command.properties import (
     COPY_FILE,
     COPY_TO_REMOTE,
@@ -16,14 +17,25 @@ from scripts.local.plugins.shared.wire import UNKNOWN, Archive, Asset, Props
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from scripts.local.plugins.command.job import Job
     from scripts.local.plugins.command.properties import Shape
 
+
+def _run_remotely(command: str, inputs: Props, previous: Props, job: Job) -> Props:
+    return _remote().run(command, inputs, previous, job)
+
+
+def _remote() -> ModuleType:
+    """Import what needs SSH only now: it takes half a second that most programs need not pay."""
+    return importlib.import_module("scripts.local.plugins.command.remote")
+
+
 _NOTHING_WRITTEN: Final[Props] = {"stdout": "", "stderr": ""}
 _RUNNERS: Final[dict[str, Callable[[str, Props, Props, Job], Props]]] = {
     LOCAL_COMMAND: local.run,
-    REMOTE_COMMAND: remote.run,
+    REMOTE_COMMAND: _run_remotely,
 }
 
 
@@ -91,6 +103,6 @@ def _copy(token: str, inputs: Props, job: Job) -> None:
     source = inputs.get("source")
     target = text(inputs, "remotePath") or ""
     if token == COPY_TO_REMOTE and isinstance(source, Asset | Archive):
-        remote.copy(source.path, target, inputs, job)
+        _remote().copy(source.path, target, inputs, job)
     elif token == COPY_FILE:
-        remote.copy_file(text(inputs, "localPath") or "", target, inputs, job)
+        _remote().copy_file(text(inputs, "localPath") or "", target, inputs, job)

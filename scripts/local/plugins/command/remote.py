@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,8 +106,10 @@ async def _run(
             env={**mapping(inputs, "environment"), **previous_output(inputs, previous)},
             encoding=None,
         )
-        process.stdin.write((text(inputs, "stdin") or "").encode())
-        process.stdin.write_eof()
+        # A command need not read its stdin, and may have ended before it was written.
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write((text(inputs, "stdin") or "").encode())
+            process.stdin.write_eof()
         await asyncio.gather(
             _read(process.stdout, "stdout", transcript),
             _read(process.stderr, "stderr", transcript),

@@ -1,14 +1,17 @@
 """EC2 flow logs: moto looks for their destination in another form than AWS takes it."""
 
+from typing import TYPE_CHECKING
+
 from scripts.local.simulator.calls import Answer, Call, answers
 from scripts.local.simulator.ec2.common import overlaid
-from scripts.local.simulator.records import Record
+
+if TYPE_CHECKING:
+    from scripts.local.simulator.records import Record
 
 __all__ = ["create_flow_logs", "describe_flow_logs"]
 
 FLOW_LOG = "ec2:flow-log"
 """What moto does not keep of a flow log."""
-
 
 
 @answers("ec2", "CreateFlowLogs")

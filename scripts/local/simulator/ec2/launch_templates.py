@@ -1,7 +1,11 @@
 """EC2 launch templates, where moto is silent about what does not exist."""
 
+from typing import TYPE_CHECKING
+
 from scripts.local.simulator.calls import Answer, AwsError, Call, answers
-from scripts.local.simulator.records import Record
+
+if TYPE_CHECKING:
+    from scripts.local.simulator.records import Record
 
 __all__ = ["check_exists", "describe_templates", "describe_versions"]
 
@@ -54,9 +58,7 @@ def describe_versions(call: Call) -> Answer:
     return answer
 
 
-@answers(
-    "ec2", "CreateLaunchTemplateVersion", "ModifyLaunchTemplate", "DeleteLaunchTemplate"
-)
+@answers("ec2", "CreateLaunchTemplateVersion", "ModifyLaunchTemplate", "DeleteLaunchTemplate")
 def change_template(call: Call) -> Answer:
     """Change or delete a launch template that exists."""
     check_exists(call)

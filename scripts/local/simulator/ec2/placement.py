@@ -28,9 +28,7 @@ def create_placement_group(call: Call) -> Answer:
     """Make a placement group, available at once."""
     name, strategy = call.params.get("GroupName"), call.params.get("Strategy", "cluster")
     if not name:
-        raise AwsError(
-            "MissingParameter", "The request must contain the parameter GroupName"
-        )
+        raise AwsError("MissingParameter", "The request must contain the parameter GroupName")
     if name in call.table(PLACEMENT_GROUP):
         raise AwsError(
             "InvalidPlacementGroup.Duplicate", f"The placement group '{name}' already exists."

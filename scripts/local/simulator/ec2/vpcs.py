@@ -24,9 +24,7 @@ def create_vpc(call: Call) -> Answer:
         "ec2",
         "AuthorizeSecurityGroupIngress",
         GroupId=group["GroupId"],
-        IpPermissions=[
-            {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group["GroupId"]}]}
-        ],
+        IpPermissions=[{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group["GroupId"]}]}],
     )
     return answer
 
@@ -40,9 +38,7 @@ def delete_vpc(call: Call) -> Answer:
     if (
         any(group["GroupName"] != "default" for group in groups)
         or any(endpoint["State"] != "deleted" for endpoint in endpoints)
-        or listed(
-            call, "DescribeInternetGateways", "InternetGateways", attachment__vpc_id=vpc
-        )
+        or listed(call, "DescribeInternetGateways", "InternetGateways", attachment__vpc_id=vpc)
     ):
         raise dependency(f"The vpc '{vpc}' has dependencies and cannot be deleted.")
     return call.forward()

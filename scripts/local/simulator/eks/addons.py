@@ -150,9 +150,7 @@ def update_addon(call: Call) -> Answer:
         for arn in addon["podIdentityAssociations"]:
             drop_association(call, arn)
         _associate(call, addon, call.params["podIdentityAssociations"])
-    update = started(
-        call, addon["clusterName"], "AddonUpdate", changes, addon=addon["addonName"]
-    )
+    update = started(call, addon["clusterName"], "AddonUpdate", changes, addon=addon["addonName"])
     return {"update": update}
 
 

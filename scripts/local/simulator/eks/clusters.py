@@ -153,7 +153,7 @@ def _bootstraps(call: Call) -> bool:
 
 
 def log_setup(asked: dict[str, Any] | None, before: Record | None = None) -> Record:
-    """Merge asked log types into those before; EKS describes them as an enabled and a disabled set."""
+    """Merge asked log types into those before; EKS describes an enabled and a disabled set."""
     enabled: set[str] = set()
     for setup in (before or {}).get("clusterLogging", []):
         if setup["enabled"]:

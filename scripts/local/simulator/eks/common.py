@@ -4,10 +4,10 @@ import json
 import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import unquote
 
 from scripts.local.simulator.calls import AwsError, Call
+from scripts.local.simulator.documents import services_allowed, statements
 from scripts.local.simulator.records import Record
 
 __all__ = [
@@ -69,17 +69,10 @@ def trusted_services(call: Call, role_arn: str) -> set[str] | None:
         return None
     if role["Arn"] != role_arn:
         return None
-    document = json.loads(unquote(role["AssumeRolePolicyDocument"]))
+    document = unquote(role["AssumeRolePolicyDocument"])
     return {
-        service
-        for statement in _many(document.get("Statement", []))
-        if statement.get("Effect") == "Allow" and isinstance(statement.get("Principal"), dict)
-        for service in _many(statement["Principal"].get("Service", []))
+        service for statement in statements(document) for service in services_allowed(statement)
     }
-
-
-def _many(value: Any) -> list[Any]:  # noqa: ANN401 - IAM documents have one or many of anything
-    return value if isinstance(value, list) else [value]
 
 
 def check_role(call: Call, role_arn: str) -> None:
@@ -109,8 +102,9 @@ def started(
     call: Call, cluster: str, kind: str, params: Record, *, nodegroup: str = "", addon: str = ""
 ) -> Record:
     """Record an update that is already done, and return it as EKS first answers: in progress."""
-    update = {
-        "id": new_id(),
+    identity = new_id()
+    update: Record = {
+        "id": identity,
         "status": "Successful",
         "type": kind,
         "params": [
@@ -123,5 +117,5 @@ def started(
         "_nodegroup": nodegroup,
         "_addon": addon,
     }
-    call.table(UPDATE)[update["id"]] = update
+    call.table(UPDATE)[identity] = update
     return {**update, "status": "InProgress"}

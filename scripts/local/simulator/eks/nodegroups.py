@@ -186,7 +186,7 @@ def _changed_labels(before: dict[str, str], asked: Record) -> dict[str, str]:
 
 
 def _changed_taints(before: list[Record], asked: Record) -> list[Record]:
-    """A taint is known by its key and effect; its value may change."""
+    """Change taints: one is known by its key and effect, its value may change."""
     gone = {
         (taint["key"], taint["effect"])
         for change in ("removeTaints", "addOrUpdateTaints")

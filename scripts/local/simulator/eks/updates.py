@@ -34,7 +34,7 @@ MODES = ("CONFIG_MAP", "API_AND_CONFIG_MAP", "API")
 
 @answers("eks", "UpdateClusterConfig")
 def update_cluster_config(call: Call) -> Answer:
-    """Change one aspect of the cluster; EKS refuses two at once, and a change to what already is."""
+    """Change one aspect of the cluster; EKS refuses two at once, and what already is."""
     name = call.params["name"]
     cluster = found_cluster(call, name)
     asked = {key: call.params[key] for key in KIND_OF if key in call.params}
@@ -69,9 +69,7 @@ def _merged(call: Call, cluster: Record, key: str, value: Any) -> Any:  # noqa: 
         if not (after["endpointPublicAccess"] or after["endpointPrivateAccess"]):
             raise invalid("Private and public endpoint access cannot be false")
         return after
-    if isinstance(before, dict) and isinstance(value, dict):
-        return {**before, **value}
-    return value
+    return {**before, **value} if isinstance(value, dict) and before else value  # pyright: ignore[reportUnknownVariableType] - any aspect
 
 
 def _no_change(key: str, value: Any) -> str:  # noqa: ANN401 - any aspect

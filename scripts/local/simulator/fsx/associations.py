@@ -49,9 +49,7 @@ def _check_free(call: Call, file_system: str, path: str) -> None:
     """No link may lie above or below another one of the same file system."""
     for other in call.table(ASSOCIATION).values():
         taken = other["FileSystemPath"]
-        if other["FileSystemId"] == file_system and (
-            _within(path, taken) or _within(taken, path)
-        ):
+        if other["FileSystemId"] == file_system and (_within(path, taken) or _within(taken, path)):
             raise bad_request(
                 f"File system path {path} overlaps with {taken} of data repository association "
                 f"{other['AssociationId']}"

@@ -106,8 +106,10 @@ def _subnet(call: Call) -> Record:
 
 def _check_capacity(gib: int | None, lustre: Record) -> None:
     kind = lustre.get("DeploymentType", "SCRATCH_1")
-    if kind in PERSISTENT and "PerUnitStorageThroughput" not in lustre and (
-        "ThroughputCapacity" not in lustre
+    if (
+        kind in PERSISTENT
+        and "PerUnitStorageThroughput" not in lustre
+        and ("ThroughputCapacity" not in lustre)
     ):
         raise bad_request(f"PerUnitStorageThroughput must be specified for deployment type {kind}")
     if "ThroughputCapacity" in lustre:

@@ -1,8 +1,7 @@
 """CloudTrail: trails that exist already or not at all, and buckets that let no trail write."""
 
-import json
-
 from scripts.local.simulator.calls import Answer, AwsError, Call, answers
+from scripts.local.simulator.documents import many, services_allowed, statements
 
 __all__ = ["create_trail", "delete_trail", "get_trail"]
 
@@ -40,16 +39,9 @@ def _check_bucket(call: Call) -> None:
         if error.code == "NoSuchBucket":
             return
         policy = '{"Statement": []}'
-    statements = json.loads(policy).get("Statement", [])
-    for statement in statements if isinstance(statements, list) else [statements]:
-        principal = statement.get("Principal")
-        services = principal.get("Service", []) if isinstance(principal, dict) else []
-        actions = statement.get("Action", [])
-        if (
-            statement.get("Effect") == "Allow"
-            and SERVICE in ([services] if isinstance(services, str) else services)
-            and "s3:PutObject" in ([actions] if isinstance(actions, str) else actions)
-        ):
+    for statement in statements(policy):
+        writes = "s3:PutObject" in many(statement.get("Action", []))
+        if writes and SERVICE in services_allowed(statement):
             return
     raise AwsError(
         "InsufficientS3BucketPolicyException",

@@ -1,7 +1,11 @@
 """CloudWatch Logs: retention of the days that AWS offers, and keys that can be changed."""
 
+from typing import TYPE_CHECKING
+
 from scripts.local.simulator.calls import Answer, AwsError, Call, answers
-from scripts.local.simulator.records import Record
+
+if TYPE_CHECKING:
+    from scripts.local.simulator.records import Record
 
 __all__ = ["associate_key", "create_group", "describe_groups", "retain"]
 

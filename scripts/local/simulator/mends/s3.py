@@ -40,9 +40,7 @@ def _kept(call: Call) -> dict[str, Record]:
 def create_bucket(call: Call) -> Answer:
     """Make a bucket with AWS's defaults: closed, encrypted, its objects its owner's."""
     bucket = call.params["Bucket"]
-    owned = bucket in {
-        one["Name"] for one in call.ask("s3", "ListBuckets").get("Buckets", [])
-    }
+    owned = bucket in {one["Name"] for one in call.ask("s3", "ListBuckets").get("Buckets", [])}
     answer = call.forward()
     if owned:
         return answer  # us-east-1 answers 200 and changes nothing
@@ -132,6 +130,17 @@ def put_versioning(call: Call) -> Answer:
             status=409,
         )
     return call.forward()
+
+
+@answers("s3", "GetObjectLockConfiguration")
+def get_lock(call: Call) -> Answer:
+    """Read the default retention in the unit that it was written in; moto adds the other one."""
+    lock = call.forward()["ObjectLockConfiguration"]
+    retention = lock.get("Rule", {}).get("DefaultRetention", {})
+    for unit in ("Days", "Years"):
+        if retention.get(unit) == 0:
+            del retention[unit]
+    return {"ObjectLockConfiguration": lock}
 
 
 def _locked(call: Call) -> bool:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tests.local.plugins.aws.support import ACCOUNT, Made, Values
 from tests.local.plugins.aws.world import TRUST, World
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def policy(action: str, resource: str, **more: object) -> str:
-    """An IAM document with one statement."""
+    """Write an IAM document with one statement."""
     statement = {"Effect": "Allow", "Action": action, "Resource": resource, **more}
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
 def image_rule(days: int) -> str:
-    """A lifecycle policy of ECR."""
+    """Write a lifecycle policy of ECR."""
     selection = {
         "tagStatus": "untagged",
         "countType": "sinceImagePushed",

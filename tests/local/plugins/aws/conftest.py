@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 from unittest import mock
 
 import pytest
@@ -13,6 +13,9 @@ from scripts.local.simulator.calls import Settings
 from scripts.local.simulator.server import running
 from tests.local.plugins.aws.support import ACCOUNT, Engine, configured
 from tests.local.plugins.aws.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import grpc
 from pulumi.runtime.proto import provider_pb2, status_pb2
@@ -13,6 +12,9 @@ from typing_extensions import override
 
 from scripts.local.plugins.aws.provider import AwsProvider
 from scripts.local.plugins.shared.wire import from_struct, to_struct
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Values = dict[str, Any]
 
@@ -29,7 +31,7 @@ def token_of(kind: str) -> str:
 class AbortedError(Exception):
     """The provider ended a call with an error."""
 
-    def __init__(self, message: str, metadata: Any = ()) -> None:
+    def __init__(self, message: str, metadata: tuple[tuple[str, bytes], ...] = ()) -> None:
         super().__init__(message)
         self.details: list[Any] = []
         for _, text in metadata:
@@ -190,7 +192,7 @@ class Engine:
 
 
 def configured(environment: Mapping[str, str], settings: Values | None = None) -> Engine:
-    """An engine with a provider of these settings."""
+    """Make an engine with a provider of these settings."""
     provider = AwsProvider(environment)
     args = to_struct({"region": REGION, **(settings or {})})
     provider.Configure(provider_pb2.ConfigureRequest(args=args), Context())

@@ -30,8 +30,10 @@ BASE: Values = {"vpcId": "vpc-1", "cidrBlock": "10.0.0.0/24"}
             "iam.RolePolicyAttachment",
             {"role": "r", "policyArn": "p", "zzz": 1},
             [
-                "zzz: aws:iam/rolePolicyAttachment:RolePolicyAttachment takes no property 'zzz'; "
-                "use one of policyArn, role"
+                (
+                    "zzz: aws:iam/rolePolicyAttachment:RolePolicyAttachment takes no property 'zzz'; "
+                    "use one of policyArn, role"
+                )
             ],
         ),
         (
@@ -44,8 +46,10 @@ BASE: Values = {"vpcId": "vpc-1", "cidrBlock": "10.0.0.0/24"}
             {"roleArn": "r", "vpcConfig": {"securityGroupIds": "sg-1", "subnetId": "s"}},
             [
                 "vpcConfig.securityGroupIds: expected a list, got a string",
-                "vpcConfig.subnetId: aws:eks/cluster:Cluster takes no property "
-                "'vpcConfig.subnetId'; did you mean 'subnetIds'?",
+                (
+                    "vpcConfig.subnetId: aws:eks/cluster:Cluster takes no property "
+                    "'vpcConfig.subnetId'; did you mean 'subnetIds'?"
+                ),
                 "vpcConfig.subnetIds: missing required property 'vpcConfig.subnetIds'",
             ],
         ),
@@ -61,24 +65,30 @@ BASE: Values = {"vpcId": "vpc-1", "cidrBlock": "10.0.0.0/24"}
             "ec2.Vpc",
             {"cidrBlock": "10.0.0.0/16", "ipv6NetmaskLength": 56},
             [
-                "ipv6NetmaskLength: the embedded target's stand-in for aws:ec2/vpc:Vpc does not "
-                "carry 'ipv6NetmaskLength'; leave it out on this target"
+                (
+                    "ipv6NetmaskLength: the embedded target's stand-in for aws:ec2/vpc:Vpc does not "
+                    "carry 'ipv6NetmaskLength'; leave it out on this target"
+                )
             ],
         ),
         (
             "ec2.Subnet",
             {**BASE, "availabilityZone": "us-east-1a", "availabilityZoneId": "use1-az4"},
             [
-                "availabilityZone: 'availabilityZone' and 'availabilityZoneId' exclude one "
-                "another; set one of them"
+                (
+                    "availabilityZone: 'availabilityZone' and 'availabilityZoneId' exclude one "
+                    "another; set one of them"
+                )
             ],
         ),
         (
             "vpc.SecurityGroupIngressRule",
             {"securityGroupId": "sg-1", "ipProtocol": "-1"},
             [
-                "cidrIpv4: one of 'cidrIpv4', 'cidrIpv6', 'prefixListId', "
-                "'referencedSecurityGroupId' must be set"
+                (
+                    "cidrIpv4: one of 'cidrIpv4', 'cidrIpv6', 'prefixListId', "
+                    "'referencedSecurityGroupId' must be set"
+                )
             ],
         ),
         (
@@ -90,8 +100,10 @@ BASE: Values = {"vpcId": "vpc-1", "cidrBlock": "10.0.0.0/24"}
             "ec2.NatGateway",
             {"subnetId": "subnet-1"},
             [
-                "allocationId: a public NAT gateway needs an address; set allocationId, or "
-                'connectivityType to "private"'
+                (
+                    "allocationId: a public NAT gateway needs an address; set allocationId, or "
+                    'connectivityType to "private"'
+                )
             ],
         ),
         (

@@ -14,7 +14,7 @@ Kind = provider_pb2.PropertyDiff
 
 
 def remembered(engine: Engine, kind: str, news: Values, **state: object) -> Made:
-    """A resource as if it had been created with these inputs."""
+    """Remember a resource as if it had been created with these inputs."""
     inputs = engine.inputs(kind, "web", news)
     return Made(kind, "web", "id-1", inputs, {**inputs, **state}, engine.urn(kind, "web"))
 
@@ -160,13 +160,13 @@ NODE_GROUP: Values = {
         ),
     ],
 )
-def test_a_change_is_an_update_or_a_replacement(  # noqa: PLR0913, PLR0917 - a table of five columns
+def test_a_change_is_an_update_or_a_replacement(
     engine: Engine,
     kind: str,
     old: Values,
     new: Values,
     differences: dict[str, str],
-    delete_first: bool,
+    delete_first: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
     made = remembered(engine, kind, old)
     news = {name: value for name, value in {**old, **new}.items() if value is not None}

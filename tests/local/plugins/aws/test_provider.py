@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import pytest
 from google.protobuf import empty_pb2
@@ -20,6 +20,9 @@ from tests.local.plugins.aws.support import (
     configured,
 )
 from tests.local.plugins.aws.world import TRUST, World
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def refusal(environment: Mapping[str, str], settings: Values) -> str:
@@ -85,9 +88,11 @@ def test_unknown_and_foreign_settings_are_refused(environment: Mapping[str, str]
         provider_pb2.CheckRequest(news=to_struct(news)), Context()
     )
     assert [f"{it.property}: {it.reason}" for it in response.failures] == [
-        "assumeRoles: the embedded target's stand-in does not carry the provider's setting "
-        "'assumeRoles'; it takes its endpoint and credentials from the environment, so leave it "
-        "out",
+        (
+            "assumeRoles: the embedded target's stand-in does not carry the provider's setting "
+            "'assumeRoles'; it takes its endpoint and credentials from the environment, so leave it "
+            "out"
+        ),
         "defaultTags.tags: expected a map, got a string",
         "regoin: the AWS provider takes no property 'regoin'; did you mean 'region'?",
     ]
@@ -126,8 +131,10 @@ def test_the_plugin_has_the_version_of_the_sdk(engine: Engine) -> None:
         (
             "ec2.Subnet",
             {"vpcId": "vpc-0123456789abcdef0", "cidrBlock": "10.0.0.0/24"},
-            "CreateSubnet: api error InvalidVpcID.NotFound: "
-            "The vpc ID 'vpc-0123456789abcdef0' does not exist",
+            (
+                "CreateSubnet: api error InvalidVpcID.NotFound: "
+                "The vpc ID 'vpc-0123456789abcdef0' does not exist"
+            ),
         ),
         (
             "iam.RolePolicy",

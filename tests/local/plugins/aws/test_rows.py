@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from scripts.local.plugins.aws import make_schema
@@ -9,7 +11,9 @@ from scripts.local.plugins.aws.rows import ROWS
 from scripts.local.plugins.aws.schema import SCHEMA_FILE, schema
 from tests.local.plugins.aws.cases import CASES, Case
 from tests.local.plugins.aws.support import Engine, plain, token_of
-from tests.local.plugins.aws.world import World
+
+if TYPE_CHECKING:
+    from tests.local.plugins.aws.world import World
 
 BESIDE = {"region", "tags", "tagsAll"}
 """Inputs that every row treats alike."""

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from scripts.local.plugins.command import assets
-from scripts.local.plugins.shared.wire import Asset
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from scripts.local.plugins.shared.wire import Asset
 
 SHORT = {"a.txt": b"hello", "sub/b.bin": b"z" * 512, "empty": b""}
 LONG = {

@@ -5,7 +5,6 @@ import os
 import platform
 import sys
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grpc
@@ -18,6 +17,7 @@ from tests.local.plugins.shared.support import alive, channel_to, eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 RECORDER = """
 import json, os, sys

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from typing import TYPE_CHECKING, Final
 
 from scripts.local.plugins.aws.calls import spelled
+from scripts.local.plugins.aws.convert import reach
 from scripts.local.plugins.aws.row import Call, Hooks, Row
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ _SUBSCRIBERS: Final = {"subscriberEmailAddresses": "EMAIL", "subscriberSnsTopicA
 
 def _objects(value: Value) -> list[dict[str, Value]]:
     return [it for it in value if isinstance(it, dict)] if isinstance(value, list) else []
+
+
+def _texts(value: Value) -> list[str]:
+    return [str(it) for it in value] if isinstance(value, list) else []
 
 
 def _account(item: Item) -> str:
@@ -46,7 +51,7 @@ def _budget(item: Item) -> dict[str, Api]:
             item, "CreateBudget", "Budget", {"CostTypes": props["costTypes"]}
         )["CostTypes"]
     period = {
-        name: datetime.datetime.strptime(str(text), _TIME).replace(tzinfo=datetime.UTC)
+        name: dt.datetime.strptime(str(text), _TIME).replace(tzinfo=dt.UTC)
         for name, text in (
             ("Start", props.get("timePeriodStart")),
             ("End", props.get("timePeriodEnd")),
@@ -66,7 +71,7 @@ def _notifications(item: Item) -> list[Api]:
         subscribers = [
             {"SubscriptionType": kind, "Address": address}
             for name, kind in _SUBSCRIBERS.items()
-            for address in (it.get(name) or ())  # type: ignore[union-attr]
+            for address in _texts(it.get(name))
         ]
         made.append({"Notification": rule, "Subscribers": subscribers})
     return made
@@ -94,18 +99,14 @@ def _delete_budget(item: Item) -> None:
 
 def _read_budget(item: Item, found: dict[str, Api]) -> bool:
     account, _, name = item.id.partition(":")
-    limit = found.get("BudgetLimit") or {}
-    period = found.get("TimePeriod") or {}
+    filters: dict[str, Api] = found.pop("CostFilters", None) or {}
     found |= {
         "accountId": account,
-        "limitAmount": limit.get("Amount"),
-        "limitUnit": limit.get("Unit"),
-        "timePeriodStart": _text(period.get("Start")),
-        "timePeriodEnd": _text(period.get("End")),
-        "costFilters": [
-            {"name": key, "values": values}
-            for key, values in (found.pop("CostFilters", None) or {}).items()
-        ],
+        "limitAmount": reach(found, "BudgetLimit.Amount"),
+        "limitUnit": reach(found, "BudgetLimit.Unit"),
+        "timePeriodStart": _text(reach(found, "TimePeriod.Start")),
+        "timePeriodEnd": _text(reach(found, "TimePeriod.End")),
+        "costFilters": [{"name": key, "values": values} for key, values in filters.items()],
     }
     answer = item.call("DescribeNotificationsForBudget", AccountId=account, BudgetName=name)
     found["notifications"] = [
@@ -117,11 +118,11 @@ def _read_budget(item: Item, found: dict[str, Api]) -> bool:
 def _text(moment: Api) -> str | None:
     if moment is None:
         return None
-    return moment.astimezone(datetime.UTC).strftime(_TIME)
+    return moment.astimezone(dt.UTC).strftime(_TIME)
 
 
 def _with_subscribers(item: Item, rule: dict[str, Api]) -> dict[str, Api]:
-    """The simulator does not show who is told; the program does."""
+    """Add who is told, which the simulator does not show."""
     shown = {name: rule.get(name[0].upper() + name[1:]) for name in _RULE}
     known = item.prior.get("notifications") or item.props.get("notifications")
     for it in _objects(known):

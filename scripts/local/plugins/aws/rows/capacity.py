@@ -54,7 +54,7 @@ _STRUCTURED: Final = {
 
 
 def _data(item: Item) -> dict[str, Api]:
-    """The data of a version."""
+    """Spell the data of a version."""
     client: Any = item.session.client("ec2", item.region)
     model = client.meta.service_model.operation_model("CreateLaunchTemplateVersion")
     shape: Shape = model.input_shape.members["LaunchTemplateData"]
@@ -108,7 +108,7 @@ def _read_version(item: Item, found: dict[str, Api]) -> bool:
 
 
 def _new_version(item: Item, changed: frozenset[str]) -> None:
-    """An update is a new version, and the default follows it when the program says so."""
+    """Make a new version, and move the default to it when the program says so."""
     latest = item.prior.get("latestVersion")
     if changed - (_OUTSIDE - {"description"}):
         text = item.props.get("description")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from scripts.local.plugins.aws.convert import reach
 from scripts.local.plugins.aws.row import Call, Change, Hooks, Row, Wait, tagging
 
 if TYPE_CHECKING:
@@ -19,21 +20,25 @@ _ASSOCIATION_TAGS: Final = tagging("resourceArn", "$associationArn", "tags", "ta
 
 
 def _log_types(item: Item, params: dict[str, Api]) -> None:
-    """The API takes log types in groups, on or off."""
+    """Put the log types into a group, as the API takes them."""
     types = item.props.get("enabledClusterLogTypes")
     if types:
         params["logging"] = {"clusterLogging": [{"types": types, "enabled": True}]}
 
 
+def cluster_facts(cluster: Mapping[str, Api]) -> dict[str, Api]:
+    """Flatten what the API nests: log types that are on, and the issuer of identities."""
+    groups: list[dict[str, Api]] = reach(cluster, "logging.clusterLogging") or []
+    types = [kind for group in groups if group.get("enabled") for kind in group.get("types", [])]
+    issuer = reach(cluster, "identity.oidc.issuer")
+    return {
+        "enabledClusterLogTypes": sorted(types),
+        "identities": [{"oidcs": [{"issuer": issuer}]}] if issuer else [],
+    }
+
+
 def _read_cluster(_: Item, found: dict[str, Api]) -> bool:
-    groups = (found.get("logging") or {}).get("clusterLogging") or ()
-    found["enabledClusterLogTypes"] = sorted(
-        name for group in groups if group.get("enabled") for name in group.get("types", ())
-    )
-    identity = found.pop("identity", None)
-    if identity:
-        issuer = (identity.get("oidc") or {}).get("issuer")
-        found["identities"] = [{"oidcs": [{"issuer": issuer}]}]
+    found |= cluster_facts(found)
     # Answers hold these empty when a cluster has none.
     for name in ("encryptionConfig", "remoteNetworkConfig", "outpostConfig", "computeConfig"):
         if not found.get(name):
@@ -144,7 +149,6 @@ CLUSTER: Final = Row(
         replaces=_fixed_parts,
     ),
     tagging=_TAGS,
-    clash=True,
 )
 
 
@@ -263,7 +267,6 @@ NODE_GROUP: Final = Row(
     hooks=Hooks(prepare=_template_once, update=_update_group),
     autoname="nodeGroupName",
     tagging=_TAGS,
-    clash=True,
 )
 
 _ADDON: Final = {"clusterName": "$clusterName", "addonName": "$addonName"}
@@ -291,7 +294,6 @@ ADDON: Final = Row(
     json=frozenset({"configurationValues"}),
     wait=Wait("status", ready=("ACTIVE",), failed=("CREATE_FAILED", "DEGRADED", "UPDATE_FAILED")),
     tagging=_TAGS,
-    clash=True,
 )
 
 _PRINCIPAL: Final = {"clusterName": "$clusterName", "principalArn": "$principalArn"}
@@ -307,7 +309,6 @@ ACCESS_ENTRY: Final = Row(
     replace=frozenset({"clusterName", "principalArn", "type"}),
     defaults={"type": "STANDARD"},
     tagging=_ENTRY_TAGS,
-    clash=True,
 )
 
 
@@ -328,7 +329,6 @@ ACCESS_POLICY_ASSOCIATION: Final = Row(
     delete=Call("DisassociateAccessPolicy", {**_PRINCIPAL, "policyArn": "$policyArn"}),
     replace=frozenset({"accessScope", "clusterName", "policyArn", "principalArn"}),
     hooks=Hooks(read=_find_policy),
-    clash=True,
 )
 
 _ASSOCIATION: Final = {"clusterName": "$clusterName", "associationId": "$id"}
@@ -349,7 +349,6 @@ POD_IDENTITY_ASSOCIATION: Final = Row(
     json=frozenset({"policy"}),
     import_id="{clusterName},{id}",
     tagging=_ASSOCIATION_TAGS,
-    clash=True,
 )
 
 EKS: Final = {

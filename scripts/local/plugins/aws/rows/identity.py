@@ -152,14 +152,13 @@ ROLE_POLICY_ATTACHMENT: Final = Row(
     delete=Call("DetachRolePolicy", _ATTACHMENT),
     replace=frozenset({"policyArn", "role"}),
     hooks=Hooks(read=_find_attachment),
-    clash=True,
 )
 
 _KEY: Final = {"KeyId": "$id"}
 
 
 def _living_key(item: Item, found: dict[str, Api]) -> bool:
-    """A key that waits for its deletion is gone, and answers nothing more."""
+    """Call a key gone that waits for its deletion; it answers nothing more."""
     if found.get("KeyState") in {"PendingDeletion", "PendingReplicaDeletion"}:
         return False
     found["Policy"] = item.call("GetKeyPolicy", KeyId=item.id, PolicyName="default")["Policy"]
@@ -221,7 +220,7 @@ KEY: Final = Row(
 
 
 def _key_of_alias(item: Item, found: dict[str, Api]) -> bool:
-    """The API shows the key's id, where a program may have named its ARN."""
+    """Keep a target that the program names by its ARN; the API shows the id."""
     key = str(found.get("TargetKeyId", ""))
     given = str(item.prior.get("targetKeyId") or "")
     if given.endswith(f"/{key}"):

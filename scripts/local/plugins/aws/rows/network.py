@@ -229,7 +229,7 @@ def _living_nat(_: Item, found: dict[str, Api]) -> bool:
 
 
 def _nat_needs(inputs: Mapping[str, object]) -> Mapping[str, str]:
-    """A public gateway needs an address; AWS says so only after the create."""
+    """Say before the create that only a public gateway needs an address."""
     private = inputs.get("connectivityType") == "private"
     if private and "allocationId" in inputs:
         return {"allocationId": "a private NAT gateway takes no allocationId; leave it out"}

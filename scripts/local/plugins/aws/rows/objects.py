@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from scripts.local.plugins.aws.row import Call, Change, Hooks, Row, Tagging
 from scripts.local.plugins.aws.session import AwsError
 
 if TYPE_CHECKING:
-    from scripts.local.plugins.aws.convert import Api, Names
+    from scripts.local.plugins.aws.convert import Api
     from scripts.local.plugins.aws.session import Item
     from scripts.local.plugins.shared.wire import Value
 
@@ -28,7 +29,7 @@ ZONES: Final = {
 
 
 def _place(item: Item, params: dict[str, Api]) -> None:
-    """The first region is named by silence."""
+    """Name the region, except the first one, which is named by silence."""
     if item.region != "us-east-1":
         params["CreateBucketConfiguration"] = {"LocationConstraint": item.region}
     if item.props.get("objectLockEnabled"):
@@ -124,22 +125,7 @@ BUCKET: Final = Row(
 _OWNED: Final = {"Bucket": "$id", "ExpectedBucketOwner": "$expectedBucketOwner"}
 
 
-def _setting(  # noqa: PLR0913 - one argument for each thing in which settings differ
-    put: str,
-    get: str,
-    delete: str,
-    *,
-    names: Names,
-    of: tuple[str, ...],
-    result: str = "",
-    nested: tuple[str, ...] = (),
-    json: tuple[str, ...] = (),
-    local: tuple[str, ...] = (),
-    refused: tuple[str, ...] = (),
-    replace: tuple[str, ...] = ("bucket", "expectedBucketOwner"),
-    defaults: dict[str, Value] | None = None,
-    hooks: Hooks | None = None,
-) -> Row:
+def _setting(put: str, get: str, delete: str, of: tuple[str, ...], result: str = "") -> Row:
     """Describe a setting that is put, got and deleted whole."""
     return Row(
         service="s3",
@@ -148,21 +134,14 @@ def _setting(  # noqa: PLR0913 - one argument for each thing in which settings d
         read=(Call(get, _OWNED, result),),
         updates=(Change(of, Call(put), whole=True),),
         delete=Call(delete, _OWNED) if delete else None,
-        names={**names},
-        nested=nested,
-        replace=frozenset(replace),
-        local=frozenset({*local, "expectedBucketOwner"} & {*local, *replace}),
-        refused=frozenset(refused),
-        defaults=defaults or {},
-        json=frozenset(json),
+        replace=frozenset({"bucket", "expectedBucketOwner"}),
+        local=frozenset({"expectedBucketOwner"}),
         outputs={"bucket": "{id}"},
-        hooks=hooks or Hooks(),
-        clash=True,
     )
 
 
 def _versioned(_: Item, found: dict[str, Api]) -> bool:
-    """A bucket whose versioning was never set has no such resource."""
+    """Call the setting gone when versioning was never set."""
     return bool(found.get("VersioningConfiguration", {}).get("Status"))
 
 
@@ -173,76 +152,77 @@ def _suspend(item: Item) -> None:
     )
 
 
-BUCKET_VERSIONING: Final = _setting(
-    "PutBucketVersioning",
-    "GetBucketVersioning",
-    "",
-    names={},
-    of=("versioningConfiguration",),
-    result="{VersioningConfiguration: @}",
-    refused=("mfa",),
+BUCKET_VERSIONING: Final = replace(
+    _setting(
+        "PutBucketVersioning",
+        "GetBucketVersioning",
+        "",
+        ("versioningConfiguration",),
+        "{VersioningConfiguration: @}",
+    ),
+    refused=frozenset({"mfa"}),
     hooks=Hooks(read=_versioned, delete=_suspend),
 )
 
-BUCKET_ENCRYPTION: Final = _setting(
-    "PutBucketEncryption",
-    "GetBucketEncryption",
-    "DeleteBucketEncryption",
-    names={
-        "rules": "ServerSideEncryptionConfiguration.Rules",
-        "rules.applyServerSideEncryptionByDefault.kmsMasterKeyId": "KMSMasterKeyID",
-    },
-    of=("rules",),
+BUCKET_ENCRYPTION: Final = replace(
+    _setting("PutBucketEncryption", "GetBucketEncryption", "DeleteBucketEncryption", ("rules",)),
+    names={"rules": "ServerSideEncryptionConfiguration.Rules"},
 )
 
-BUCKET_PUBLIC_ACCESS_BLOCK: Final = _setting(
-    "PutPublicAccessBlock",
-    "GetPublicAccessBlock",
-    "DeletePublicAccessBlock",
-    names={},
-    of=("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrictPublicBuckets"),
+_BLOCKS: Final[dict[str, Value]] = {
+    "blockPublicAcls": False,
+    "blockPublicPolicy": False,
+    "ignorePublicAcls": False,
+    "restrictPublicBuckets": False,
+}
+
+
+def _unblock(item: Item) -> None:
+    if not item.prior.get("skipDestroy"):
+        item.call("DeletePublicAccessBlock", Bucket=item.id)
+
+
+BUCKET_PUBLIC_ACCESS_BLOCK: Final = replace(
+    _setting(
+        "PutPublicAccessBlock", "GetPublicAccessBlock", "DeletePublicAccessBlock", tuple(_BLOCKS)
+    ),
     nested=("PublicAccessBlockConfiguration",),
-    local=("skipDestroy",),
-    replace=("bucket",),
-    defaults={
-        "blockPublicAcls": False,
-        "blockPublicPolicy": False,
-        "ignorePublicAcls": False,
-        "restrictPublicBuckets": False,
-    },
+    local=frozenset({"skipDestroy"}),
+    replace=frozenset({"bucket"}),
+    defaults=_BLOCKS,
+    hooks=Hooks(delete=_unblock),
 )
 
 
 def _complete_rules(_: Item, params: dict[str, Api]) -> None:
-    """A rule without a filter is for the whole bucket, which the API wants to hear."""
+    """Say of a rule without a filter that it is for the whole bucket, as the API wants."""
     for rule in params["LifecycleConfiguration"]["Rules"]:
         if not rule.get("Filter") and "Prefix" not in rule:
             rule["Filter"] = {"Prefix": ""}
 
 
-BUCKET_LIFECYCLE: Final = _setting(
-    "PutBucketLifecycleConfiguration",
-    "GetBucketLifecycleConfiguration",
-    "DeleteBucketLifecycle",
+BUCKET_LIFECYCLE: Final = replace(
+    _setting(
+        "PutBucketLifecycleConfiguration",
+        "GetBucketLifecycleConfiguration",
+        "DeleteBucketLifecycle",
+        ("rules", "transitionDefaultMinimumObjectSize"),
+    ),
     names={"rules": "LifecycleConfiguration.Rules|Rules"},
-    of=("rules", "transitionDefaultMinimumObjectSize"),
-    local=("timeouts", "transitionDefaultMinimumObjectSize"),
+    local=frozenset({"expectedBucketOwner", "timeouts", "transitionDefaultMinimumObjectSize"}),
     hooks=Hooks(prepare=_complete_rules),
 )
 
-BUCKET_POLICY: Final = _setting(
-    "PutBucketPolicy",
-    "GetBucketPolicy",
-    "DeleteBucketPolicy",
-    names={},
-    of=("policy",),
-    json=("policy",),
-    replace=("bucket",),
+BUCKET_POLICY: Final = replace(
+    _setting("PutBucketPolicy", "GetBucketPolicy", "DeleteBucketPolicy", ("policy",)),
+    local=frozenset(),
+    replace=frozenset({"bucket"}),
+    json=frozenset({"policy"}),
 )
 
 
 def _unlock(item: Item) -> None:
-    """The lock stays with the bucket; what goes is its default retention."""
+    """Take away the default retention; the lock stays with the bucket."""
     item.call(
         "PutObjectLockConfiguration",
         Bucket=item.id,
@@ -254,15 +234,11 @@ def _has_rule(_: Item, found: dict[str, Api]) -> bool:
     return bool(found.get("ObjectLockConfiguration", {}).get("Rule"))
 
 
-BUCKET_OBJECT_LOCK: Final = _setting(
-    "PutObjectLockConfiguration",
-    "GetObjectLockConfiguration",
-    "",
-    names={},
-    of=("rule",),
+BUCKET_OBJECT_LOCK: Final = replace(
+    _setting("PutObjectLockConfiguration", "GetObjectLockConfiguration", "", ("rule",)),
     nested=("ObjectLockConfiguration",),
-    local=("token",),
-    replace=("bucket", "expectedBucketOwner", "objectLockEnabled"),
+    local=frozenset({"expectedBucketOwner", "token"}),
+    replace=frozenset({"bucket", "expectedBucketOwner", "objectLockEnabled"}),
     defaults={"objectLockEnabled": "Enabled"},
     hooks=Hooks(read=_has_rule, delete=_unlock),
 )

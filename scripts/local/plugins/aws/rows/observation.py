@@ -17,7 +17,7 @@ _GROUP: Final = {"logGroupName": "$id"}
 
 
 def _read_log_group(_: Item, found: dict[str, Api]) -> bool:
-    """The ARN that policies want has no ``:*`` at its end."""
+    """Take the ``:*`` off the ARN, as policies want it."""
     found["arn"] = str(found["arn"]).removesuffix(":*")
     return True
 
@@ -161,10 +161,10 @@ _SHORT_NAMES: Final = {"http": "HTTP", "sqs": "SQS"}
 
 
 def _attribute(name: str) -> str:
-    """The API's name of a topic attribute: ``sqsFailureFeedbackRoleArn`` is ``SQSFailure…``."""
-    for prefix, spelled in _SHORT_NAMES.items():
+    """Spell a topic's attribute: ``sqsFailureFeedbackRoleArn`` is ``SQSFailure…``."""
+    for prefix, short in _SHORT_NAMES.items():
         if name.startswith(prefix):
-            return spelled + name.removeprefix(prefix)
+            return short + name.removeprefix(prefix)
     return name[0].upper() + name[1:]
 
 
@@ -236,7 +236,7 @@ def _change_topic_policy(item: Item, _: frozenset[str]) -> None:
 
 
 def _default_topic_policy(item: Item) -> None:
-    """A topic always has a policy; AWS's own lets the owner do everything."""
+    """Put AWS's own policy back, which lets the owner do everything; a topic has always one."""
     statement = {
         "Sid": "__default_statement_ID",
         "Effect": "Allow",
@@ -276,7 +276,6 @@ TOPIC_POLICY: Final = Row(
     hooks=Hooks(
         create=_set_topic_policy, update=_change_topic_policy, delete=_default_topic_policy
     ),
-    clash=True,
 )
 
 _TRAIL: Final = {"Name": "$id"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from scripts.local.plugins.aws.row import EC2_TAGS, Call, Change, Hooks, Row, Wait
+from scripts.local.plugins.aws.row import EC2_TAGS, Call, Hooks, Row, Wait
 from scripts.local.plugins.aws.session import AwsError
 
 if TYPE_CHECKING:
@@ -142,7 +142,6 @@ ROUTE: Final = Row(
     conflicts=(tuple(_DESTINATIONS), tuple(_TARGETS)),
     one_of=tuple(_DESTINATIONS),
     hooks=Hooks(create=_make_route, read=_find_route, update=_replace_route, delete=_drop_route),
-    clash=True,
 )
 
 
@@ -155,7 +154,7 @@ def _find_association(item: Item, found: dict[str, Api]) -> bool:
 
 
 def _import_association(item: Item) -> str:
-    """An import names the subnet (or gateway) and the table; AWS knows the association."""
+    """Find the association of the subnet (or gateway) and table that an import names."""
     answer = item.call("DescribeRouteTables", RouteTableIds=[item.props["routeTableId"]])
     for association in answer["RouteTables"][0]["Associations"]:
         if item.props.get("part") in {association.get("SubnetId"), association.get("GatewayId")}:
@@ -186,7 +185,7 @@ ROUTE_TABLE_ASSOCIATION: Final = Row(
 
 
 def _endpoint_lists(item: Item, changed: frozenset[str]) -> None:
-    """An endpoint takes what to add and what to remove, not what it should have."""
+    """Tell the endpoint what to add and what to remove; it does not take what it should have."""
     params: dict[str, Api] = {}
     for name, api in {
         "routeTableIds": "RouteTableIds",

@@ -51,7 +51,7 @@ class Atom:
     description: str = ""
 
     def permission(self) -> dict[str, Api]:
-        """The rule as the API takes it."""
+        """Spell the rule as the API takes it."""
         peers, key = _PEERS[self.kind]
         text = {"Description": self.description} if self.description else {}
         ports = {} if self.protocol == ALL else {"FromPort": self.first, "ToPort": self.last}

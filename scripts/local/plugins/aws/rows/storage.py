@@ -39,7 +39,7 @@ def _delete_file_system(item: Item) -> None:
 
 
 def _shrinks(old: Mapping[str, Value], new: Mapping[str, Value]) -> frozenset[str]:
-    """A file system grows in place; it never shrinks."""
+    """Replace a file system that shrinks; it grows in place."""
     before, after = old.get("storageCapacity"), new.get("storageCapacity")
     if isinstance(before, int) and isinstance(after, int) and after < before:
         return frozenset({"storageCapacity"})
@@ -158,7 +158,6 @@ LIFECYCLE_POLICY: Final = Row(
     names={"policy": "lifecyclePolicyText", "repository": "repositoryName"},
     replace=frozenset({"policy", "repository"}),
     json=frozenset({"policy"}),
-    clash=True,
 )
 
 STORAGE: Final = {

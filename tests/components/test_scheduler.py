@@ -1,0 +1,126 @@
+import pulumi
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.catalog import instance_type
+from components.scheduler import Scheduler, SchedulerConfig, share
+from components.waves import Capacity, capacity
+from tests.support.engine import Engine, run
+
+P5 = capacity("train", instance_type("p5.48xlarge"), 16, efa=True)
+
+
+def scheduler(*pools: Capacity, **settings: object) -> Engine:
+    def program() -> None:
+        made = Scheduler(
+            "scheduler",
+            SchedulerConfig.model_validate({"controller": "external", **settings}),
+            kubeconfig="{}",
+            pools=pools or (P5,),
+        )
+        made.open_to("research", pulumi.Output.from_input("research"))
+
+    return run(program)
+
+
+def test_every_queue_has_its_share_of_every_card() -> None:
+    engine = scheduler()
+    [group] = engine.named("scheduler-train", "ClusterQueue")["spec"]["resourceGroups"]
+    [flavor] = group["flavors"]
+    assert group["coveredResources"] == [
+        "cpu",
+        "memory",
+        "nvidia.com/gpu",
+        "vpc.amazonaws.com/efa",
+        "hugepages-2Mi",
+    ]
+    assert {r["name"]: r["nominalQuota"] for r in flavor["resources"]} == {
+        "cpu": "2150",
+        "memory": "23488102Mi",
+        "nvidia.com/gpu": "90",
+        "vpc.amazonaws.com/efa": "358",
+        "hugepages-2Mi": "114688Mi",
+    }
+
+
+def test_all_cards_are_shared_out() -> None:
+    engine = scheduler()
+    quotas = [
+        int(resource["nominalQuota"])
+        for queue in engine.all("ClusterQueue")
+        for resource in queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
+        if resource["name"] == "nvidia.com/gpu"
+    ]
+    assert sum(quotas) == 128
+
+
+@given(
+    st.integers(min_value=0, max_value=10**6),
+    st.lists(st.integers(min_value=0, max_value=25), min_size=1, max_size=4),
+)
+def test_shares_are_whole_and_give_away_exactly_their_percent(
+    amount: int, percents: list[int]
+) -> None:
+    parts = share(amount, percents)
+    assert sum(parts) == amount * sum(percents) // 100
+    for part, percent in zip(parts, percents, strict=True):
+        assert amount * percent // 100 <= part <= amount * percent // 100 + 1
+
+
+def test_only_proved_nodes_of_the_pool_count() -> None:
+    spec = scheduler().only("ResourceFlavor")["spec"]
+    assert spec["nodeLabels"] == {
+        "trainyard.dev/pool": "train",
+        "trainyard.dev/gate": "passed",
+    }
+    assert spec["topologyName"] == "fabric"
+
+
+def test_pools_with_and_without_a_known_fabric_have_their_own_topology() -> None:
+    g6e = capacity("cheap", instance_type("g6e.48xlarge"), 2, efa=False)
+    engine = scheduler(P5, g6e)
+    assert len(engine.named("scheduler-fabric", "Topology")["spec"]["levels"]) == 4
+    assert engine.named("scheduler-zone", "Topology")["spec"]["levels"] == [
+        {"nodeLabel": "topology.kubernetes.io/zone"},
+        {"nodeLabel": "kubernetes.io/hostname"},
+    ]
+    groups = engine.named("scheduler-train", "ClusterQueue")["spec"]["resourceGroups"]
+    assert [[f["name"] for f in group["flavors"]] for group in groups] == [["train"], ["cheap"]]
+
+
+def test_a_queue_that_may_not_borrow_says_so_for_each_resource() -> None:
+    engine = scheduler()
+    [group] = engine.named("scheduler-debug", "ClusterQueue")["spec"]["resourceGroups"]
+    assert {r["borrowingLimit"] for r in group["flavors"][0]["resources"]} == {"0"}
+
+
+def test_a_tenant_finds_an_entrance_to_every_queue() -> None:
+    entrances = scheduler().all("LocalQueue")
+    assert [(q["metadata"]["name"], q["metadata"]["namespace"]) for q in entrances] == [
+        ("train", "research"),
+        ("simulate", "research"),
+        ("debug", "research"),
+        ("serve", "research"),
+    ]
+
+
+def test_queues_wait_until_the_webhook_of_a_new_controller_serves() -> None:
+    engine = scheduler(controller="chart")
+    wait = engine.urn("scheduler-webhook", "Command")
+    assert wait in engine.dependencies[engine.urn("scheduler-fabric", "Topology")]
+    release = engine.named("scheduler-kueue", "Chart")
+    assert release["chart"] == "oci://registry.k8s.io/kueue/charts/kueue"
+    assert release["version"] == "0.17.0"
+
+
+def test_an_external_controller_is_not_installed() -> None:
+    engine = scheduler()
+    assert engine.all("Chart") == []
+    assert engine.all("Command") == []
+
+
+@pytest.mark.parametrize(("name", "value"), [("serve", 1000), ("simulate", 100)])
+def test_priorities_put_services_first_and_batches_last(name: str, value: int) -> None:
+    engine = scheduler()
+    assert engine.named(f"scheduler-{name}-priority", "WorkloadPriorityClass")["value"] == value
