@@ -79,6 +79,17 @@ def refusal(operation: Callable[..., Any], **params: object) -> tuple[str, str]:
     return error["Code"], error["Message"]
 
 
+def nodegroup(account: Account, cluster: dict[str, Any], **more: object) -> dict[str, Any]:
+    made: dict[str, Any] = account.client("eks").create_nodegroup(
+        clusterName="train",
+        nodegroupName="wave-1",
+        nodeRole=account.role("node", "ec2.amazonaws.com"),
+        subnets=cluster["resourcesVpcConfig"]["subnetIds"][:1],
+        **more,
+    )["nodegroup"]
+    return made
+
+
 @pytest.fixture(scope="session")
 def simulator(tmp_path_factory: pytest.TempPathFactory) -> Simulator:
     state: Path = tmp_path_factory.mktemp("simulator")

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +23,7 @@ from scripts.local.target import lifecycle, process, status
 from scripts.local.target.cloud import credentials
 from scripts.local.target.lifecycle import Target
 from scripts.local.target.parts import ORDER
-from scripts.local.target.ports import PortInUseError
+from scripts.local.target.ports import PortInUseError, load_ports
 from scripts.local.toolchain import Tools, ensure
 
 pytestmark = pytest.mark.slow
@@ -290,17 +291,16 @@ def test_a_deleted_cluster_leaves_an_empty_control_plane(kubernetes: Client, aws
 
 
 def test_a_port_that_another_program_took_is_told(
-    tmp_path: Path, tools: Tools, stacks: Path, target: Target
+    tmp_path: Path, tools: Tools, stacks: Path
 ) -> None:
     home = Home(tmp_path)
     home.make()
-    home.ports.write_text(json.dumps(dict(target.ports)))
-    try:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", load_ports(home.ports)["simulator"]))
+        other.listen()
         with pytest.raises(PortInUseError):
             lifecycle.up(home, tools, quiet, stacks)
-        assert pids(home) == {}
-    finally:
-        lifecycle.down(home, quiet, wipe=False)
+    assert pids(home) == {}
 
 
 def test_a_part_that_does_not_start_is_told_with_its_log(

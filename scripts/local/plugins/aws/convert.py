@@ -12,7 +12,7 @@ import datetime as dt
 import functools
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard, cast
 
 from scripts.local.plugins.aws.schema import Property, schema
 
@@ -167,7 +167,8 @@ def from_api(value: Api, kind: str, names: Names, path: str) -> Value:
     if _is_list(value) and kind not in {"any", "document"}:
         return from_api(value[0], kind, names, path) if value else None
     if kind.startswith("#"):
-        return read_members(value, schema().types[kind[1:]], names, path)
+        members = cast("Mapping[str, Api]", value)
+        return read_members(members, schema().types[kind[1:]], names, path)
     return _from_scalar(value, kind)
 
 
@@ -201,14 +202,15 @@ def reach(answer: Api, name: str) -> Api:
 
 
 def _follow(answer: Api, name: str) -> Api:
+    at: Api = answer
     for part in name.split("."):
-        if _is_list(answer) and answer:
-            answer = answer[0]
-        key = find(answer, part) if _is_map(answer) else None
+        held: Api = at[0] if _is_list(at) and at else at
+        members: Mapping[str, Api] = held if _is_map(held) else {}
+        key = find(members, part)
         if key is None:
             return None
-        answer = answer[key]
-    return answer
+        at = members[key]
+    return at
 
 
 def _from_map(value: Api, kind: str, names: Names, path: str) -> Value:
@@ -223,19 +225,20 @@ def _from_map(value: Api, kind: str, names: Names, path: str) -> Value:
 
 
 def _from_scalar(value: Api, kind: str) -> Value:
+    plain: Api = value
     if _is_map(value) and kind not in {"string", "document", "any"}:
-        return _from_scalar(next(iter(value.values()), None), kind)
+        plain = next(iter(value.values()), None)
     match kind:
         case "string" | "document":
-            return _text(value)
+            return _text(plain)
         case "boolean":
-            return value == "true" if isinstance(value, str) else bool(value)
+            return plain == "true" if isinstance(plain, str) else bool(plain)
         case "integer":
-            return int(value)
+            return int(plain)
         case "number":
-            return float(value)
+            return float(plain)
         case _:
-            return value
+            return plain
 
 
 def _text(value: Api) -> str:

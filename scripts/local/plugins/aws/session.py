@@ -118,6 +118,9 @@ class Session:
     default_tags: Mapping[str, str] = field(default_factory=dict[str, str])
     ignored_tags: Callable[[str], bool] = lambda key: key.startswith("aws:")
     endpoints: Mapping[str, str] = field(default_factory=dict[str, str])
+    credentials: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Arguments of botocore's clients; what is not here, botocore looks for itself."""
+
     patience: float = PATIENCE_SECONDS
     partition: str = "aws"
     _clients: dict[tuple[str, str], Any] = field(default_factory=dict[tuple[str, str], Any])
@@ -134,6 +137,7 @@ class Session:
                     service,
                     region_name=key[1],
                     endpoint_url=self.endpoints.get(service, self.endpoint),
+                    **self.credentials,
                     config=Config(
                         retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
                         max_pool_connections=64,

@@ -36,6 +36,12 @@ CARRIED: Final = frozenset(
 )
 """Settings that mean something here, or may be ignored; credentials come from the environment."""
 
+_CREDENTIALS: Final = {
+    "AWS_ACCESS_KEY_ID": "aws_access_key_id",
+    "AWS_SECRET_ACCESS_KEY": "aws_secret_access_key",
+    "AWS_SESSION_TOKEN": "aws_session_token",
+}
+
 _ENGINE: Final = frozenset({"version", "pluginDownloadURL"})
 
 
@@ -106,6 +112,11 @@ def configured(variables: Mapping[str, Value], environment: Mapping[str, str]) -
         ),
         ignored_tags=lambda key: key in keys or key.startswith(("aws:", *prefixes)),
         endpoints=_endpoints(values.get("endpoints")),
+        credentials={
+            argument: environment[name]
+            for name, argument in _CREDENTIALS.items()
+            if environment.get(name)
+        },
     )
     session.account = str(session.call("sts", "GetCallerIdentity", {})["Account"])
     _check_account(session.account, values)

@@ -103,10 +103,11 @@ def _narrowed(old: Value, new: Value, kind: str) -> Value:
     """Leave out of ``new`` what AWS filled in beside what the program set."""
     if isinstance(old, dict) and isinstance(new, dict) and kind.startswith("#"):
         members = schema().types[kind[1:]]
+        # What the API leaves out of an object it shows is taken to be as it was.
         return {
-            name: _narrowed(value, new.get(name), members[name].type)
+            name: _narrowed(value, new.get(name, value), members[name].type)
             for name, value in old.items()
-            if name in members and new.get(name) is not None
+            if name in members
         }
     if isinstance(old, list) and isinstance(new, list) and kind.startswith("[]#"):
         known = {name for it in old if isinstance(it, dict) for name in it}

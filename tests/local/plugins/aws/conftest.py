@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
-from unittest import mock
 
 import pytest
 
@@ -28,12 +26,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[st
             "AWS_ENDPOINT_URL": url,
             "AWS_ACCESS_KEY_ID": f"EMBEDDED{ACCOUNT}",
             "AWS_SECRET_ACCESS_KEY": "embedded",
-            "AWS_EC2_METADATA_DISABLED": "true",
-            "AWS_CONFIG_FILE": "/dev/null",
-            "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
         }
-        with mock.patch.dict(os.environ, values):
-            yield values
+        yield values
 
 
 @pytest.fixture(scope="session")

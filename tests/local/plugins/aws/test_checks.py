@@ -31,8 +31,8 @@ BASE: Values = {"vpcId": "vpc-1", "cidrBlock": "10.0.0.0/24"}
             {"role": "r", "policyArn": "p", "zzz": 1},
             [
                 (
-                    "zzz: aws:iam/rolePolicyAttachment:RolePolicyAttachment takes no property 'zzz'; "
-                    "use one of policyArn, role"
+                    "zzz: aws:iam/rolePolicyAttachment:RolePolicyAttachment takes no property 'zzz'"
+                    "; use one of policyArn, role"
                 )
             ],
         ),
@@ -66,8 +66,8 @@ BASE: Values = {"vpcId": "vpc-1", "cidrBlock": "10.0.0.0/24"}
             {"cidrBlock": "10.0.0.0/16", "ipv6NetmaskLength": 56},
             [
                 (
-                    "ipv6NetmaskLength: the embedded target's stand-in for aws:ec2/vpc:Vpc does not "
-                    "carry 'ipv6NetmaskLength'; leave it out on this target"
+                    "ipv6NetmaskLength: the embedded target's stand-in for aws:ec2/vpc:Vpc does "
+                    "not carry 'ipv6NetmaskLength'; leave it out on this target"
                 )
             ],
         ),

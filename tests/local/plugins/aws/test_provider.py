@@ -90,8 +90,8 @@ def test_unknown_and_foreign_settings_are_refused(environment: Mapping[str, str]
     assert [f"{it.property}: {it.reason}" for it in response.failures] == [
         (
             "assumeRoles: the embedded target's stand-in does not carry the provider's setting "
-            "'assumeRoles'; it takes its endpoint and credentials from the environment, so leave it "
-            "out"
+            "'assumeRoles'; it takes its endpoint and credentials from the environment, so leave "
+            "it out"
         ),
         "defaultTags.tags: expected a map, got a string",
         "regoin: the AWS provider takes no property 'regoin'; did you mean 'region'?",

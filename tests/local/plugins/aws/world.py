@@ -84,7 +84,10 @@ class World:
             "name": "world",
             "roleArn": self.role.state["arn"],
             "vpcConfig": {"subnetIds": self.subnets},
-            "accessConfig": {"authenticationMode": "API"},
+            "accessConfig": {
+                "authenticationMode": "API",
+                "bootstrapClusterCreatorAdminPermissions": True,
+            },
         }
         return self._make("eks.Cluster", "cluster", news)
 

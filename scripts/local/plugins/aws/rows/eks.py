@@ -140,7 +140,14 @@ CLUSTER: Final = Row(
         "vpcConfig.endpointPrivateAccess": False,
         "vpcConfig.endpointPublicAccess": True,
     },
-    unknown=frozenset({"vpcConfig.clusterSecurityGroupId", "vpcConfig.vpcId"}),
+    unknown=frozenset(
+        {
+            "vpcConfig.clusterSecurityGroupId",
+            "vpcConfig.controlPlaneEgressMode",
+            "vpcConfig.publicAccessCidrs",
+            "vpcConfig.vpcId",
+        }
+    ),
     wait=Wait("status", ready=("ACTIVE",), failed=("FAILED",)),
     hooks=Hooks(
         prepare=_log_types,
