@@ -3,6 +3,7 @@
 import hashlib
 import shlex
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -106,6 +107,7 @@ class Acceptance(pulumi.ComponentResource):
         return shlex.join(["yard", "gate", "run", *words])
 
 
+@cache
 def judges(root: Path = ROOT) -> str:
     """Return a fingerprint of all that decides a verdict."""
     found = hashlib.sha256()

@@ -1,7 +1,7 @@
 """The scheduler layer: Kueue, what there is to share, and the queues that share it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pulumi
 from pulumi_command import local
@@ -215,19 +215,24 @@ class Scheduler(pulumi.ComponentResource):
         flavors: Mapping[str, pulumi.Resource],
     ) -> pulumi.Resource:
         shares = [other.share for other in self._config.queues]
-        groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-        for pool in pools:
-            quotas = [
-                {
-                    "name": resource,
-                    "nominalQuota": _quantity(resource, share(amount, shares)[position]),
-                    **({} if queue.borrow else {"borrowingLimit": "0"}),
-                }
-                for resource, amount in pool.amounts.items()
-            ]
-            groups.setdefault(tuple(pool.amounts), []).append(
-                {"name": pool.pool, "resources": quotas}
-            )
+        covered = list(dict.fromkeys(resource for pool in pools for resource in pool.amounts))
+        limit = {} if queue.borrow else {"borrowingLimit": "0"}
+        members = [
+            {
+                "name": pool.pool,
+                "resources": [
+                    {
+                        "name": resource,
+                        "nominalQuota": _quantity(
+                            resource, share(pool.amounts.get(resource, 0), shares)[position]
+                        ),
+                        **limit,
+                    }
+                    for resource in covered
+                ],
+            }
+            for pool in pools
+        ]
         return KueueObject(
             f"{self._name}-{queue.name}",
             "ClusterQueue",
@@ -241,10 +246,8 @@ class Scheduler(pulumi.ComponentResource):
                         "reclaimWithinCohort": "Any",
                         "withinClusterQueue": "LowerPriority",
                     },
-                    "resourceGroups": [
-                        {"coveredResources": list(resources), "flavors": members}
-                        for resources, members in groups.items()
-                    ],
+                    # One group: Kueue takes no resource in two.
+                    "resourceGroups": [{"coveredResources": covered, "flavors": members}],
                 }
             },
             opts=pulumi.ResourceOptions(parent=self, depends_on=list(flavors.values())),

@@ -15,7 +15,7 @@ from scripts.deploy.targets import TARGETS, choose, current
 from scripts.errors import FailedError, UsageError
 from scripts.local.env import environment
 from scripts.local.home import find_home
-from scripts.local.stacks import Place, place_of
+from scripts.local.stacks import Place, place_of, seed_project, working_copy
 from scripts.local.target import lifecycle
 from scripts.local.toolchain import Origin, Tools, ensure
 
@@ -93,13 +93,16 @@ def _prepare(stack: str, wanted: str) -> Deployment:
     tools = ensure()
     if target == "aws":
         _demand_real_provider(stack, tools)
-        engine = Engine(tools.path("pulumi"), stack, os.environ)
+        engine = Engine(tools.path("pulumi"), stack, os.environ, file)
+        _demand_stack(engine)
     else:
         home = find_home()
         lifecycle.up(home, tools, say)
         variables = environment(home, tools, place)
-        engine = Engine(tools.path("pulumi"), stack, {**os.environ, **variables})
-    _select(engine)
+        copy = working_copy(home, file)
+        engine = Engine(tools.path("pulumi"), stack, {**os.environ, **variables}, copy)
+        if not engine.exists():
+            engine.read("-C", str(seed_project(home, ROOT)), "stack", "init")
     return Deployment(engine, place, embedded=target == "embedded")
 
 
@@ -112,9 +115,12 @@ def _demand_real_provider(stack: str, tools: Tools) -> None:
         )
 
 
-def _select(engine: Engine) -> None:
+def _demand_stack(engine: Engine) -> None:
     if not engine.exists():
-        engine.read("stack", "init")
+        raise UsageError(
+            f"the state backend has no stack {engine.stack}; make it once with a key of yours: "
+            f"`pulumi stack init {engine.stack} --secrets-provider awskms://alias/NAME`"
+        )
 
 
 def _run(action: Callable[[], int], failed: str) -> None:

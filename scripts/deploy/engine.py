@@ -22,6 +22,8 @@ class Engine:
     pulumi: Path
     stack: str
     environment: Mapping[str, str]
+    settings: Path
+    """The stack file that the engine reads, and into which it may write."""
 
     def run(self, *arguments: str) -> int:
         """Run ``pulumi`` on the user's terminal and return its exit code."""
@@ -52,15 +54,19 @@ class Engine:
 
     def up(self) -> int:
         """Deploy under the policy pack."""
-        return self.run("up", "--yes", "--policy-pack", POLICY_PACK, "--suppress-permalink")
+        return self._change("up", "--yes", "--policy-pack", POLICY_PACK)
 
     def preview(self) -> int:
         """Show what `up` would change, judged by the policy pack."""
-        return self.run("preview", "--policy-pack", POLICY_PACK)
+        return self._operate("preview", "--policy-pack", POLICY_PACK)
+
+    def refresh(self, *arguments: str) -> int:
+        """Read every resource again."""
+        return self._change("refresh", "--yes", *arguments)
 
     def destroy(self) -> int:
         """Destroy everything in the stack."""
-        return self.run("destroy", "--yes", "--suppress-permalink")
+        return self._change("destroy", "--yes")
 
     def exists(self) -> bool:
         """Tell whether the backend knows the stack."""
@@ -71,6 +77,12 @@ class Engine:
         """Return the stack's deployment, secrets encrypted."""
         state: dict[str, Any] = json.loads(self.read("stack", "export"))
         return state
+
+    def _change(self, *arguments: str) -> int:
+        return self._operate(*arguments, "--suppress-permalink")
+
+    def _operate(self, *arguments: str) -> int:
+        return self.run(*arguments, "--config-file", str(self.settings))
 
     def _command(self, arguments: tuple[str, ...]) -> list[str]:
         whole_backend = arguments[:2] == ("stack", "ls")

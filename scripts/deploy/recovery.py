@@ -91,7 +91,7 @@ def recover(engine: Engine, find: Finder) -> None:
         if found:
             adopted += ["--import-pending-creates", pending.urn]
             adopted += ["--import-pending-creates", found]
-    if engine.run("refresh", "--yes", *adopted, "--clear-pending-creates", "--suppress-permalink"):
+    if engine.refresh(*adopted, "--clear-pending-creates"):
         raise FailedError(
             f"stack {engine.stack} could not be recovered after a killed update; "
             "read the engine's message above, mend it and run the command again"

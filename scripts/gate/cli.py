@@ -3,6 +3,7 @@
 import json
 import secrets
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,12 @@ def gate() -> None:
     type=click.FloatRange(min=0, min_open=True),
     help="Lowest good all-reduce bus bandwidth, GB/s, instead of the catalog's.",
 )
+@click.option(
+    "--efa/--no-efa",
+    default=True,
+    show_default=True,
+    help="Whether the pool has EFA; without it no fabric is demanded, and --floor is.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole verdict as JSON.")
 def run(  # noqa: PLR0913 - click hands each option over by its name
     *,
@@ -80,6 +87,7 @@ def run(  # noqa: PLR0913 - click hands each option over by its name
     report_dir: Path,
     timeout: int,
     floor_gbps: float | None,
+    efa: bool,
     as_json: bool,
 ) -> None:
     """Check every node of a wave, prove its fabric by all-reduce, and open what passed.
@@ -96,6 +104,8 @@ def run(  # noqa: PLR0913 - click hands each option over by its name
         raise UsageError(str(error)) from None
     accelerator(instance)
     require_digest(image)
+    if not efa:
+        instance = replace(instance, efa_interfaces=0)
     request = Request(
         run=f"{datetime.now(tz=UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}",
         pool=pool,

@@ -78,6 +78,8 @@ def expect(
 ) -> Expectation:
     """Return what ``nodes`` nodes of a type must show; ``floor_gbps`` replaces the catalog's floor.
 
+    The catalog's floors between nodes hold over EFA; for a type taken without it there is none.
+
     Raises
     ------
     UsageError
@@ -90,7 +92,8 @@ def expect(
             "name the type that the log was made on"
         )
     gpu = profile(instance)
-    known = floor(instance.name, nodes, collective)
+    over_efa = nodes == 1 or instance.efa_interfaces > 0
+    known = floor(instance.name, nodes, collective) if over_efa else None
     if floor_gbps is not None:
         known = Floor(
             nodes=nodes,

@@ -44,8 +44,9 @@ def test_a_gate_runs_again_when_what_it_judges_or_what_judges_it_changes(site: E
 def test_judges_change_with_their_code_and_not_with_other_files(tmp_path: Path) -> None:
     folder = tmp_path / "scripts" / "gate"
     folder.mkdir(parents=True)
-    before = judges(tmp_path)
+    judge = judges.__wrapped__
+    before = judge(tmp_path)
     (folder / "notes.md").write_text("a note")
-    assert judges(tmp_path) == before
+    assert judge(tmp_path) == before
     (folder / "judge.py").write_text("limit = 1")
-    assert judges(tmp_path) != before
+    assert judge(tmp_path) != before

@@ -85,8 +85,17 @@ def test_pools_with_and_without_a_known_fabric_have_their_own_topology() -> None
         {"nodeLabel": "topology.kubernetes.io/zone"},
         {"nodeLabel": "kubernetes.io/hostname"},
     ]
-    groups = engine.named("scheduler-train", "ClusterQueue")["spec"]["resourceGroups"]
-    assert [[f["name"] for f in group["flavors"]] for group in groups] == [["train"], ["cheap"]]
+
+
+def test_pools_of_different_devices_share_one_group_in_which_each_has_every_resource() -> None:
+    g6e = capacity("cheap", instance_type("g6e.48xlarge"), 2, efa=False)
+    engine = scheduler(P5, g6e)
+    [group] = engine.named("scheduler-train", "ClusterQueue")["spec"]["resourceGroups"]
+    assert [flavor["name"] for flavor in group["flavors"]] == ["train", "cheap"]
+    for flavor in group["flavors"]:
+        assert [r["name"] for r in flavor["resources"]] == group["coveredResources"]
+    cheap = {r["name"]: r["nominalQuota"] for r in group["flavors"][1]["resources"]}
+    assert (cheap["nvidia.com/gpu"], cheap["vpc.amazonaws.com/efa"]) == ("11", "0")
 
 
 def test_a_queue_that_may_not_borrow_says_so_for_each_resource() -> None:

@@ -128,7 +128,8 @@ def test_every_stack_of_the_repository_can_be_used(stack: str) -> None:
             put("network.neighbours.0.cidr", "10.64.0.0/12"),
             (
                 "network.management_cidr: is 10.64.0.0/16, which shares addresses with "
-                "neighbours.0.cidr 10.64.0.0/12 (neighbour office); give one of them other addresses"
+                "neighbours.0.cidr 10.64.0.0/12 (neighbour office); give one of them other "
+                "addresses"
             ),
         ),
         (

@@ -57,7 +57,10 @@ def test_every_stack_of_the_repository_passes(stack: str) -> None:
         ),
         (
             "config: {trainyard:site: {secure: AAABAK}}",
-            "(whole file): holds a secret; settings hold none, so keep its value in Secrets Manager",
+            (
+                "(whole file): holds a secret; settings hold none, so keep its value in Secrets "
+                "Manager"
+            ),
         ),
     ],
 )

@@ -46,8 +46,10 @@ class Simulator:
             body = control.respond(self, environ)
         else:
             body = self._aws(environ)
-        reason = HTTPStatus(body.status).phrase
-        start_response(f"{body.status} {reason}", body.headers)
+        headers = body.headers
+        if environ["REQUEST_METHOD"] != "HEAD" and not _has_length(headers):
+            headers = [*headers, ("Content-Length", str(len(body.content)))]
+        start_response(f"{body.status} {HTTPStatus(body.status).phrase}", headers)
         return [body.content]
 
     def _aws(self, environ: dict[str, Any]) -> wire.Body:
@@ -150,6 +152,10 @@ def _unknown_key(signer: wire.Signer | None) -> AwsError:
     return AwsError(
         "InvalidClientTokenId", "The security token included in the request is invalid.", status=403
     )
+
+
+def _has_length(headers: list[tuple[str, str]]) -> bool:
+    return any(name.lower() == "content-length" for name, _ in headers)
 
 
 def _buffer(environ: dict[str, Any]) -> None:

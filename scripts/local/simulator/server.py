@@ -1,6 +1,7 @@
 """Serve the simulator over HTTP, in this process."""
 
 import threading
+import traceback
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,4 +72,11 @@ def _keep_saving(simulator: Simulator, stopped: threading.Event) -> None:
     while not stopped.is_set():
         if simulator.store.changed.wait(timeout=1):
             stopped.wait(SAVE_AFTER_SECONDS)
-            simulator.store.save()
+            _save(simulator)
+
+
+def _save(simulator: Simulator) -> None:
+    try:
+        simulator.store.save()
+    except Exception as error:  # noqa: BLE001 - the process serves on, and the next change tries again
+        traceback.print_exception(error)

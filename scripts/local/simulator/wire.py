@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlencode
 
+from botocore.exceptions import UnknownServiceError
 from botocore.parsers import create_parser
 from botocore.serialize import create_serializer
 from moto.core import responses
@@ -112,6 +113,8 @@ class Inbound:
     @classmethod
     def of(cls, environ: Environ, service: str) -> "Inbound | None":
         """Find the operation; None when the service's model has no such request."""
+        if not is_service(service):
+            return None
         own_body = io.BytesIO(environ["wsgi.input"].getvalue())
         request = Request({**environ, "wsgi.input": own_body})
         try:
@@ -142,6 +145,16 @@ class Inbound:
         return {name: value for name, value in parsed.items() if value is not None}
 
 
+@cache
+def is_service(name: str) -> bool:
+    """Tell whether botocore has a model of the service; some signing names are none."""
+    try:
+        get_service_model(name)
+    except UnknownServiceError:
+        return False
+    return True
+
+
 def read_signer(environ: Environ) -> Signer | None:
     """Read who signed the request, from its header or its presigned URL."""
     match = CREDENTIAL.search(environ.get("HTTP_AUTHORIZATION", ""))
@@ -166,7 +179,7 @@ def rendered_error(
     environ: Environ, service: str, error: AwsError, inbound: Inbound | None = None
 ) -> Body:
     """Render an error in the service's protocol."""
-    model = get_service_model(service)
+    model = get_service_model(service if is_service(service) else "sts")
     if inbound is None:
         operation = OperationModel({}, model)
         protocol = determine_request_protocol(model, environ.get("CONTENT_TYPE"))

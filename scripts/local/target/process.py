@@ -43,20 +43,17 @@ def _path(home: Home, name: str) -> Path:
 
 def _process(record: Record) -> psutil.Process | None:
     """Give the running process of a record; None if it ended or its pid is another's now."""
-    _reap(record.pid)
     try:
         process = psutil.Process(record.pid)
         same = abs(process.create_time() - record.created) < START_TOLERANCE_SECONDS
-        running = process.status() != psutil.STATUS_ZOMBIE
+        ended = process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return None
-    return process if same and running else None
-
-
-def _reap(pid: int) -> None:
-    """Take note of an ended child, in case this very process had started it."""
-    with contextlib.suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
+    if same and ended:
+        # In case this very process had started it: without this its pid would stay taken.
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(record.pid, os.WNOHANG)
+    return process if same and not ended else None
 
 
 def find(home: Home, name: str) -> Record | None:

@@ -86,3 +86,18 @@ def test_the_request_log_names_caller_and_operation_and_no_body(
     )
     assert stamp.endswith("Z")
     assert took.endswith("ms")
+
+
+def test_a_signing_name_that_is_no_service_is_refused_not_a_crash(account: Account) -> None:
+    client = SESSION.create_client(
+        "sts",
+        region_name="us-east-1",
+        endpoint_url=account.url,
+        aws_access_key_id="AKIAIOSFODNN7EXAMPLE",
+        aws_secret_access_key="example",  # noqa: S106 - no secret
+    )
+    client.meta.events.register(
+        "choose-signer.sts.GetCallerIdentity",
+        lambda context, **_: context.update(signing={"signing_name": "no-service"}),
+    )
+    assert refusal(client.get_caller_identity)[0] == "InvalidClientTokenId"

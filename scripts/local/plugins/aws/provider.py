@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import grpc
@@ -12,6 +11,7 @@ from typing_extensions import override
 
 from scripts.local.plugins.aws import checking, diffing, resources, settings, states
 from scripts.local.plugins.aws.lookups import look_up
+from scripts.local.plugins.aws.package import package_schema
 from scripts.local.plugins.aws.rows import ROWS
 from scripts.local.plugins.aws.schema import schema
 from scripts.local.plugins.aws.session import (
@@ -85,8 +85,7 @@ class AwsProvider(provider_pb2_grpc.ResourceProviderServicer):
     def GetSchema(
         self, request: provider_pb2.GetSchemaRequest, context: grpc.ServicerContext
     ) -> provider_pb2.GetSchemaResponse:
-        names = {"name": "aws", "version": schema().version}
-        return provider_pb2.GetSchemaResponse(schema=json.dumps(names))
+        return provider_pb2.GetSchemaResponse(schema=package_schema())
 
     @override
     def GetMapping(

@@ -212,6 +212,8 @@ def test_a_preview_knows_what_the_program_says_and_no_more(engine: Engine) -> No
         "endpointPrivateAccess": False,
         "endpointPublicAccess": True,
         "clusterSecurityGroupId": UNKNOWN,
+        "controlPlaneEgressMode": UNKNOWN,
+        "publicAccessCidrs": UNKNOWN,
         "vpcId": UNKNOWN,
     }
     for name in ("arn", "endpoint", "certificateAuthority", "version"):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+import urllib.request
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +13,7 @@ from pulumi.runtime.proto import provider_pb2
 
 from scripts.local.plugins.aws import session as sessions
 from scripts.local.plugins.aws.provider import AwsProvider
+from scripts.local.plugins.aws.rows import ROWS
 from scripts.local.plugins.shared.wire import UNKNOWN, to_struct
 from tests.local.plugins.aws.support import (
     ACCOUNT,
@@ -121,8 +125,19 @@ def test_unknown_settings_allow_a_preview_and_nothing_else(environment: Mapping[
 def test_the_plugin_has_the_version_of_the_sdk(engine: Engine) -> None:
     info = engine.provider.GetPluginInfo(empty_pb2.Empty(), Context())
     assert info.version == "7.51.1"
-    schema = engine.provider.GetSchema(provider_pb2.GetSchemaRequest(), Context()).schema
-    assert schema == '{"name": "aws", "version": "7.51.1"}'
+
+
+def test_the_schema_names_every_type_and_nothing_that_is_missing(engine: Engine) -> None:
+    text = engine.provider.GetSchema(provider_pb2.GetSchemaRequest(), Context()).schema
+    schema = json.loads(text)
+    assert (schema["name"], schema["version"]) == ("aws", "7.51.1")
+    assert set(schema["resources"]) == set(ROWS)
+    references = set(re.findall(r'"#/types/([^"]+)"', text))
+    assert references <= set(schema["types"])
+    subnet = schema["resources"]["aws:ec2/subnet:Subnet"]
+    assert subnet["requiredInputs"] == ["vpcId"]
+    assert subnet["inputProperties"]["cidrBlock"] == {"type": "string"}
+    assert "ownerId" not in subnet["inputProperties"]
 
 
 @pytest.mark.parametrize(
@@ -221,6 +236,36 @@ def test_an_api_that_is_down_is_named_with_the_way_out(
         "the AWS API simulator at http://127.0.0.1:9 does not answer; nothing more was changed. "
         "See `yard local status`, then run the command again"
     )
+
+
+def test_throttling_is_sat_out_and_then_named(
+    engine: Engine, environment: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults = f"{environment['AWS_ENDPOINT_URL']}/trainyard/faults"
+    fault = {"kind": "throttle", "service": "iam", "probability": 1.0, "seconds": 30}
+    headers = {"Content-Type": "application/json"}
+    monkeypatch.setattr(sessions, "ATTEMPTS", 1)
+    fresh = configured(environment)
+    ask = urllib.request.Request(  # noqa: S310 - the simulator of this test
+        faults, json.dumps(fault).encode(), headers, method="POST"
+    )
+    with urllib.request.urlopen(ask):  # noqa: S310 - the simulator of this test
+        pass
+    try:
+        with pytest.raises(AbortedError) as caught:
+            fresh.create("iam.Role", "throttled", {"assumeRolePolicy": TRUST})
+    finally:
+        off = urllib.request.Request(faults, method="DELETE")  # noqa: S310 - as above
+        with urllib.request.urlopen(off):  # noqa: S310 - as above
+            pass
+    assert re.fullmatch(
+        rf"the AWS API simulator at {environment['AWS_ENDPOINT_URL']} answered CreateRole with "
+        r"Throttling\w* \(.*\) 1 times; nothing more was changed. See `yard local status`, then "
+        r"run the command again",
+        str(caught.value),
+    )
+    made = engine.create("iam.Role", "throttled", {"assumeRolePolicy": TRUST})
+    engine.delete(made)
 
 
 def test_look_ups_answer_from_the_api(engine: Engine, world: World) -> None:
