@@ -231,13 +231,8 @@ class Finder:
 
     def __init__(self, environment: Mapping[str, str], region: str) -> None:
         """Take what the engine uses: its credentials, its endpoint override, its region."""
-        self._session = boto3.Session(
-            aws_access_key_id=environment.get("AWS_ACCESS_KEY_ID"),
-            aws_secret_access_key=environment.get("AWS_SECRET_ACCESS_KEY"),
-            aws_session_token=environment.get("AWS_SESSION_TOKEN"),
-            profile_name=environment.get("AWS_PROFILE"),
-            region_name=region,
-        )
+        self._environment = environment
+        self._region = region
         self._endpoint = environment.get("AWS_ENDPOINT_URL")
         self._clients: dict[str, Any] = {}
 
@@ -249,6 +244,14 @@ class Finder:
     def call(self, service: str, operation: str, **arguments: Any) -> Any:  # noqa: ANN401 - botocore answers are untyped
         """Call one AWS operation and return its answer."""
         if service not in self._clients:
-            session = cast("Any", self._session)  # its client() has an overload per service
-            self._clients[service] = session.client(service, endpoint_url=self._endpoint)
+            self._clients[service] = self._client(service)
         return getattr(self._clients[service], operation)(**arguments)
+
+    def _client(self, service: str) -> Any:  # noqa: ANN401 - boto3 has a type per service
+        keys = {
+            "aws_access_key_id": self._environment.get("AWS_ACCESS_KEY_ID"),
+            "aws_secret_access_key": self._environment.get("AWS_SECRET_ACCESS_KEY"),
+            "aws_session_token": self._environment.get("AWS_SESSION_TOKEN"),
+        }
+        make = cast("Any", boto3.Session().client)  # it has an overload per service
+        return make(service, region_name=self._region, endpoint_url=self._endpoint, **keys)

@@ -2,11 +2,13 @@
 
 import json
 import secrets
+import signal
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, cast
 
 import click
 import yaml
@@ -21,7 +23,7 @@ from scripts.gate.jobs import accelerator, require_digest
 from scripts.gate.patience import Patience
 from scripts.gate.run import Gate, Request
 from scripts.gate.verdict import WaveVerdict
-from scripts.verdicts import EXIT_CODES
+from scripts.verdicts import EXIT_CODES, Verdict
 
 __all__ = ["gate"]
 
@@ -120,12 +122,18 @@ def run(  # noqa: PLR0913 - click hands each option over by its name
     client = Client(config=_kubeconfig(kubeconfig), namespace=namespace)
     cluster = KubeCluster(Api(client, namespace, Patience()), namespace, _say)
     proving = Gate(request, cluster, _say)
+    # Who ends us still gets a report: a SystemExit runs what stands under `finally`.
+    signal.signal(signal.SIGTERM, _stop)
     try:
         verdict = proving.run()
     finally:
         _write(report_dir, proving.verdict)
     click.echo(json.dumps(verdict.as_json()) if as_json else verdict.line)
     sys.exit(EXIT_CODES[verdict.verdict])
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    sys.exit(EXIT_CODES[Verdict.UNKNOWN])
 
 
 def _say(line: str) -> None:
@@ -144,7 +152,8 @@ def _kubeconfig(source: str) -> KubeConfig:
     try:
         text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
         content: Any = yaml.safe_load(text)
-        config = KubeConfig.from_dict(content)  # pyright: ignore[reportUnknownMemberType] - open dict
+        # lightkube types the content as an open dict.
+        config: KubeConfig = cast("Any", KubeConfig).from_dict(content)
         chosen = config.get()
         if chosen is None or chosen.user is None:
             raise UsageError(

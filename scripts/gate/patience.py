@@ -23,6 +23,9 @@ FORBIDDEN: Final = 403
 FIRST_PAUSE: Final = 0.25
 LONGEST_PAUSE: Final = 8.0
 
+AFTERWARDS: Final = 5.0
+"""Seconds for each call after one has waited in vain: what is left is tidying up."""
+
 
 class Patience:
     """Repeats what failed because the API was away, for ``seconds`` at most.
@@ -42,6 +45,7 @@ class Patience:
         self._monotonic = monotonic
         self._sleep = sleep
         self._worked = False
+        self._ran_out = False
 
     def call(self, what: str, action: Callable[[], T], seconds: float | None = None) -> T:
         """Return what ``action`` returns; ``what`` names it in messages.
@@ -55,7 +59,8 @@ class Patience:
         ApiError
             If it answers with any other error.
         """
-        end = self._monotonic() + (self._seconds if seconds is None else seconds)
+        longest = self._seconds if seconds is None else seconds
+        end = self._monotonic() + (min(longest, AFTERWARDS) if self._ran_out else longest)
         pause = FIRST_PAUSE
         while True:
             try:
@@ -65,6 +70,7 @@ class Patience:
             except httpx2.HTTPError as error:
                 self._judge(what, error)
                 if self._monotonic() + pause > end:
+                    self._ran_out = seconds is None
                     raise UnknownError(
                         f"{what}: the Kubernetes API does not answer: {error}"
                     ) from error

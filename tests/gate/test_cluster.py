@@ -5,6 +5,7 @@ import pytest
 
 from components.catalog import instance_type
 from scripts.errors import UnknownError, UsageError
+from scripts.gate import run
 from scripts.gate.api import Api
 from scripts.gate.cluster import KubeCluster, node_change, node_state
 from scripts.gate.objects import Manifest, labels
@@ -119,7 +120,9 @@ def test_a_restart_of_the_api_server_midway_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("verb", ["GET", "POST", "PATCH", "DELETE"])
-def test_an_answer_that_gets_lost_is_asked_for_again(verb: str) -> None:
+def test_an_answer_that_gets_lost_is_asked_for_again(
+    verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server = wave(2)
     lost: list[str] = []
     plain = server.handle_request
@@ -131,7 +134,7 @@ def test_an_answer_that_gets_lost_is_asked_for_again(verb: str) -> None:
             raise httpx2.ReadError("connection reset")
         return answer
 
-    server.handle_request = lose  # type: ignore[method-assign]
+    monkeypatch.setattr(server, "handle_request", lose)
     assert gate(server, 2).verdict is Verdict.PASS
     assert lost
 
@@ -176,7 +179,8 @@ def test_a_node_that_changes_meanwhile_is_read_again() -> None:
     assert taints(server.objects["Node"]["n1"]) == TAINTS[:1]
 
 
-def test_a_pod_that_never_ends_leaves_its_node_held() -> None:
+def test_a_pod_that_never_ends_leaves_its_node_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "NODE_CHECK_SECONDS", 10)
     server = wave(6)
 
     def state(pod: Manifest) -> Manifest:
@@ -278,3 +282,7 @@ def test_patience_ends() -> None:
         "list Nodes: the Kubernetes API does not answer: connection refused"
     )
     assert 20 < clock.seconds <= 30
+    before = clock.seconds
+    with pytest.raises(UnknownError):
+        patience.call("store the verdict", away)
+    assert clock.seconds - before <= 5

@@ -253,7 +253,8 @@ def without(pattern: str) -> str:
         ),
         (
             text().replace("provider is efa", "provider is tcp"),
-            "fail transport (line 27): transport is not EFA: NCCL used tcp on p5-a; next: " + PLUGIN,
+            ("fail transport (line 27): transport is not EFA: NCCL used tcp on p5-a; "
+            f"next: {PLUGIN}"),
         ),
         (
             text().replace("PXN 0 GDR 1", "PXN 0 GDR 0"),

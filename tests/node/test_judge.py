@@ -11,6 +11,7 @@ from scripts.node.profiles import Severity
 from scripts.verdicts import Verdict
 
 P5 = "p5.48xlarge"
+MISSING = "its tool is not in the image of the check"
 LOST = "[  913.2] NVRM: Xid (PCI:0000:53:00): {}, pid='<unknown>', name=<unknown>, {}"
 
 
@@ -46,6 +47,19 @@ def section(name: str, *lines: str, end: str = "rc=0") -> Callable[[str], str]:
     return change
 
 
+def fields(*values: tuple[str, str], skip: int = 0) -> Callable[[str], str]:
+    """Set fields of ``nvidia-smi -q`` at their first place, or after ``skip`` places."""
+
+    def change(text: str) -> str:
+        for name, value in values:
+            places = list(re.finditer(rf"{name} +: (.+)", text))
+            start, end = places[skip].span(1)
+            text = f"{text[:start]}{value}{text[end:]}"
+        return text
+
+    return change
+
+
 @pytest.mark.parametrize(
     "kind",
     [
@@ -69,143 +83,174 @@ def test_a_good_node_of_every_type_passes_with_its_facts(kind: str) -> None:
     assert len({gpu["uuid"] for gpu in judgement.gpus}) == accelerator.count
 
 
-RESET = "next: reset the GPUs (nvidia-smi --gpu-reset) or replace the instance"
-AGAIN = "next: run the check again; if it stays, look at the node by hand"
-REBOOT = "next: reboot the node, after mending what configures it if that is the cause"
+AGAIN = "; next: run the check again; if it stays, look at the node by hand"
+RESET = " [RESET]; next: reset the GPUs (nvidia-smi --gpu-reset) or replace the instance"
+REBOOT = " [REBOOT]; next: reboot the node, after mending what configures it if that is the cause"
+ISOLATE = " [ISOLATE]; next: replace the instance"
+
+GPU = "GPU 00000000:53:00.0"
+FABRIC = (
+    "it must be Completed / Success (nvidia-fabricmanager; CUDA fails with error 802 until then)"
+)
+HANDLE = "Unable to determine the device handle for GPU0: 0000:53:00.0: Unknown Error"
 
 
 @pytest.mark.parametrize(
-    ("change", "expected"),
+    ("change", "check", "message", "consequence"),
     [
         (
-            once("Volatile\n|             SRAM Correctable              : 0\n|             SRAM "
-                 "Uncorrectable Parity     : 0", "Volatile\n|             SRAM Correctable     "
-                 "         : 0\n|             SRAM Uncorrectable Parity     : 1"),
-            (f"fail ecc: GPU 00000000:53:00.0 had 1 uncorrectable errors since boot [RESET]; "
-            f"{RESET}"),
+            fields(("Uncorrectable Parity", "1")),
+            "ecc",
+            f"{GPU} had 1 uncorrectable errors since boot",
+            RESET,
         ),
         (
-            lambda text: text.replace("Uncorrectable Parity     : 0", "Uncorrectable Parity    "
-            " : 2").replace(
-                "Uncorrectable SEC-DED    : 0", "Uncorrectable SEC-DED    : 3"),
-            ("fail ecc: GPU 00000000:53:00.0 had 5 uncorrectable SRAM errors in its life; 4 are "
-            "allowed [ISOLATE]; next: replace the instance"),
+            fields(("Uncorrectable Parity", "2"), ("Uncorrectable SEC-DED", "3"), skip=1),
+            "ecc",
+            f"{GPU} had 5 uncorrectable SRAM errors in its life; 4 are allowed",
+            ISOLATE,
         ),
         (
-            once("Current                           : Enabled", "Current                       "
-            "    : Disabled"),
-            (f"fail ecc: ECC of GPU 00000000:53:00.0 is Disabled; it must be Enabled [RESET]; "
-            f"{RESET}"),
+            fields(("Current", "Disabled")),
+            "ecc",
+            f"ECC of {GPU} is Disabled; it must be Enabled",
+            RESET,
+        ),
+        (fields(("Current", "[N/A]")), "ecc", f"{GPU} does not say whether ECC is on", AGAIN),
+        (
+            fields(("DRAM Uncorrectable", "N/A")),
+            "ecc",
+            f"{GPU} does not say how many errors it had",
+            AGAIN,
         ),
         (
-            once("Current                           : Enabled", "Current                       "
-            "    : [N/A]"),
-            f"unknown ecc: GPU 00000000:53:00.0 does not say whether ECC is on; {AGAIN}",
-        ),
-        (
-            once("DRAM Uncorrectable            : 0", "DRAM Uncorrectable            : N/A"),
-            f"unknown ecc: GPU 00000000:53:00.0 does not say how many errors it had; {AGAIN}",
-        ),
-        (
-            once("SRAM Threshold Exceeded       : No", "SRAM Threshold Exceeded       : Yes"),
-            ("fail ecc: GPU 00000000:53:00.0 exceeded its SRAM error threshold [ISOLATE]; next: "
-            "replace the instance"),
+            fields(("SRAM Threshold Exceeded", "Yes")),
+            "ecc",
+            f"{GPU} exceeded its SRAM error threshold",
+            ISOLATE,
         ),
         (
             once("53:00.0, No, No, 0", "53:00.0, 1, 0, 3"),
-            (f"fail remapped: GPU 00000000:53:00.0 has a row to remap at its next reset "
-            f"[RESET]; {RESET}"),
+            "remapped",
+            f"{GPU} has a row to remap at its next reset",
+            RESET,
         ),
         (
             once("53:00.0, No, No, 0", "53:00.0, No, Yes, 0"),
-            ("fail remapped: GPU 00000000:53:00.0 failed to remap a row [ISOLATE]; next: replace "
-            "the instance"),
+            "remapped",
+            f"{GPU} failed to remap a row",
+            ISOLATE,
         ),
         (
             once("53:00.0, No, No, 0", "53:00.0, No, No, 513"),
-            ("fail remapped: GPU 00000000:53:00.0 remapped 513 rows; 512 are allowed [ISOLATE]; "
-            "next: replace the instance"),
+            "remapped",
+            f"{GPU} remapped 513 rows; 512 are allowed",
+            ISOLATE,
         ),
         (
-            once("53:00.0, No, No, 0", "53:00.0, [N/A], [N/A], [N/A]"),
-            ("unknown remapped: GPU 00000000:53:00.0 does not say what it remapped: ['[N/A]', "
-            f"'[N/A]', '[N/A]']; {AGAIN}"),
+            once("53:00.0, No, No, 0", "53:00.0, [N/A], No, 0"),
+            "remapped",
+            f"{GPU} does not say what it remapped: ['[N/A]', 'No', '0']",
+            AGAIN,
         ),
         (
             once("0, 0x0000000000000001", "0, 0x0000000000000048"),
-            ("fail throttle: GPU 0 is throttled: hardware slowdown, hardware thermal slowdown "
-            "(0x48) [ISOLATE]; next: replace the instance"),
+            "throttle",
+            "GPU 0 is throttled: hardware slowdown, hardware thermal slowdown (0x48)",
+            ISOLATE,
+        ),
+        (
+            once("0, 0x0000000000000001", "0, 0x0000000000010001"),
+            "throttle",
+            "GPU 0 has throttle bits of no known meaning 0x10000",
+            AGAIN,
         ),
         (
             once("0, 0x0000000000000001", "0, [Not Supported]"),
-            f"unknown throttle: GPU 0 prints '[Not Supported]' as its throttle mask; {AGAIN}",
+            "throttle",
+            "GPU 0 prints '[Not Supported]' as its throttle mask",
+            AGAIN,
         ),
         (
             once("clocks_event_reasons.active", "clocks_other.active"),
-            f"unknown throttle: no column of clock event reasons was printed; {AGAIN}",
+            "throttle",
+            "no column of clock event reasons was printed",
+            AGAIN,
         ),
         (
             once("Link 3: 26.562 GB/s", "Link 3: <inactive>"),
-            f"fail nvlink: GPU 0 has 17 of 18 NVLinks at 25 GB/s or more [RESET]; {RESET}",
+            "nvlink",
+            "GPU 0 has 17 of 18 NVLinks at 25 GB/s or more",
+            RESET,
         ),
         (
-            once("State                             : Completed", "State                       "
-            "      : In Progress"),
-            "fail fabric: the fabric of GPU 00000000:53:00.0 is In Progress / Success; it must be "
-            "Completed / Success (nvidia-fabricmanager; CUDA fails with error 802 until then) "
-            "[RESET]; " + RESET,
+            fields(("State", "In Progress")),
+            "fabric",
+            f"the fabric of {GPU} is In Progress / Success; {FABRIC}",
+            RESET,
         ),
         (
-            once("Status                            : Success", "Status                        "
-            "    : Insufficient Resources"),
-            "fail fabric: the fabric of GPU 00000000:53:00.0 is Completed / Insufficient "
-            "Resources; "
-            "it must be Completed / Success (nvidia-fabricmanager; CUDA fails with error 802 "
-            "until then) [RESET]; "
-            + RESET,
+            fields(("Status", "Insufficient Resources")),
+            "fabric",
+            f"the fabric of {GPU} is Completed / Insufficient Resources; {FABRIC}",
+            RESET,
         ),
         (
-            once("State                             : Completed", "State                       "
-            "      : N/A"),
-            "fail fabric: the fabric of GPU 00000000:53:00.0 is N/A / Success; it must be "
-            "Completed / "
-            "Success (nvidia-fabricmanager; CUDA fails with error 802 until then) [RESET]; " + RESET,
+            fields(("State", "N/A"), ("Status", "N/A")),
+            "fabric",
+            f"the fabric of {GPU} is N/A / N/A; {FABRIC}",
+            RESET,
         ),
         (
             section("efa", "0000:10:00.0 0xefa3"),
-            "fail efa: 1 EFA devices; there must be 32 [ISOLATE]; next: replace the instance",
+            "efa",
+            "1 EFA devices; there must be 32",
+            ISOLATE,
         ),
         (
             once("| unlimited", "| 8192"),
-            "fail memlock: memlock is 8192 KiB; EFA needs unlimited or 16777216 KiB [REBOOT]; " + REBOOT,
+            "memlock",
+            "memlock is 8192 KiB; EFA needs unlimited or 16777216 KiB",
+            REBOOT,
         ),
         (
             once("HugePages_Total:    5128", "HugePages_Total:    0"),
-            "fail meminfo: 0 MiB of huge pages; one NCCL pod asks for 5120 MiB [REBOOT]; " + REBOOT,
+            "meminfo",
+            "0 MiB of huge pages; one NCCL pod asks for 5120 MiB",
+            REBOOT,
         ),
-        (section("nvlink", end="missing"),
-         f"unknown nvlink: its tool is not in the image of the check; {AGAIN}"),
-        (section("gpus", end="timeout"), f"unknown gpus: it hung and was killed; {AGAIN}"),
-        (section("gpus", "Failed to initialize NVML: Unknown Error", end="rc=255"),
-         (f"unknown gpus: it ended with exit code 255: Failed to initialize NVML: Unknown "
-         f"Error; {AGAIN}")),
-        (section("gpus", "Unable to determine the device handle for GPU0: 0000:53:00.0: "
-        "Unknown Error"),
-         ("fail gpus: a GPU is lost: Unable to determine the device handle for GPU0: 0000:53:00.0: "
-         "Unknown Error [ISOLATE]; next: replace the instance")),
-        (once("#@ end kernel rc=0\n", ""), "unknown capture: the capture is cut off: its last "
-        "line is missing; "
-         + AGAIN),
-        (once("0, NVIDIA H100 80GB HBM3", "0, NVIDIA H200"),
-         f"unknown gpus: the GPUs are NVIDIA H200; H100 was expected; {AGAIN}"),
-        (section("kernel-log", "lines read: 1"),
-         f"unknown kernel-log: the kernel log is empty: it could not be read; {AGAIN}"),
+        (section("meminfo"), "meminfo", "/proc/meminfo has no lines about huge pages", AGAIN),
+        (section("nvlink", end="missing"), "nvlink", MISSING, AGAIN),
+        (section("gpus", end="timeout"), "gpus", "it hung and was killed", AGAIN),
+        (once("#@ end gpus rc=0\n", ""), "gpus", "it began and never ended", AGAIN),
+        (
+            section("gpus", "Failed to initialize NVML: Unknown Error", end="rc=255"),
+            "gpus",
+            "it ended with exit code 255: Failed to initialize NVML: Unknown Error",
+            AGAIN,
+        ),
+        (section("gpus", HANDLE), "gpus", f"a GPU is lost: {HANDLE}", ISOLATE),
+        (once("#@ done", ""), "capture", "the capture is cut off: its last line is missing", AGAIN),
+        (
+            once("0, NVIDIA H100 80GB HBM3", "0, NVIDIA H200"),
+            "gpus",
+            "the GPUs are NVIDIA H200; H100 was expected",
+            AGAIN,
+        ),
+        (
+            section("kernel-log", "lines read: 1"),
+            "kernel-log",
+            "the kernel log is empty: it could not be read",
+            AGAIN,
+        ),
     ],
-)  # fmt: skip
-def test_each_fault_is_named_with_what_to_do(change: Callable[[str], str], expected: str) -> None:
-    if "cut off" in expected:
-        change = once("#@ done", "")
-    assert expected in shown(judged(change(capture())))
+)
+def test_each_fault_is_named_with_what_to_do(
+    change: Callable[[str], str], check: str, message: str, consequence: str
+) -> None:
+    verdict = "unknown" if consequence == AGAIN else "fail"
+    found = shown(judged(change(capture())))
+    assert f"{verdict} {check}: {message}{consequence}" in found
 
 
 @pytest.mark.parametrize(
@@ -279,7 +324,7 @@ def test_a_lost_gpu_is_isolated() -> None:
 def test_what_is_no_capture_is_unknown(text: str) -> None:
     judgement = judged(text)
     assert shown(judgement) == [
-        f"unknown capture: this is no capture of node_check.sh, format 1; {AGAIN}"
+        f"unknown capture: this is no capture of node_check.sh, format 1{AGAIN}"
     ]
 
 

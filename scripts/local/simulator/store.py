@@ -73,11 +73,6 @@ def _private_key(pem: bytes) -> object:
     return load_pem_private_key(pem, password=None)
 
 
-def _aws_policy(account: str, partition: str, arn: str) -> object:
-    """Find a policy of AWS's own in the fresh backend that the loaded state will go into."""
-    return _backend("iam", account, partition).managed_policies[arn]
-
-
 def _backends() -> dict[Key, BaseBackend]:
     """Collect every backend that a call has made; moto makes some for its default account too."""
     in_use: Any = getattr(BackendDict, "_instances")  # noqa: B009 - moto's list, private and untyped
@@ -90,7 +85,7 @@ def _backends() -> dict[Key, BaseBackend]:
 
 
 class _Pickler(pickle.Pickler):
-    """Write names for what moto has of itself: backends, their registry, AWS's IAM policies."""
+    """Write names for what moto has of itself: backends and their registry."""
 
     def __init__(self, file: io.BytesIO, keys: dict[int, Key]) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
@@ -102,11 +97,6 @@ class _Pickler(pickle.Pickler):
             return threading.RLock, ()  # ECR's backend holds one
         if isinstance(obj, PrivateKeyTypes):
             return _private_key, (obj.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, PLAIN),)
-        if type(obj).__name__ == "AWSManagedPolicy":
-            return self._policy(obj)
-        return self._of_registry(obj)
-
-    def _of_registry(self, obj: object) -> object:
         if isinstance(obj, BaseBackend) and id(obj) in self._keys:
             return _backend, self._keys[id(obj)]
         if isinstance(obj, BackendDict):
@@ -114,12 +104,6 @@ class _Pickler(pickle.Pickler):
         if isinstance(obj, AccountSpecificBackend):
             return _account, (obj.service_name, obj.account_id)
         return NotImplemented
-
-    def _policy(self, policy: Any) -> object:  # noqa: ANN401 - a class of moto's
-        """Name a policy of AWS's own, unless its count of attachments is worth keeping."""
-        if policy.attachment_count:
-            return NotImplemented
-        return _aws_policy, (policy.account_id, policy.partition, policy.arn)
 
 
 def _pickled(content: object, keys: dict[int, Key]) -> bytes:

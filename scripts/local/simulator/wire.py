@@ -59,11 +59,8 @@ SERVICE_OF_SIGNING_NAME = {"aps": "amp", "monitoring": "cloudwatch"}
 
 SIGNING_NAME = {service: name for name, service in SERVICE_OF_SIGNING_NAME.items()}
 
-MOTO_SETTINGS = {
-    "MOTO_IAM_LOAD_MANAGED_POLICIES": "true",
-    "MOTO_EC2_LOAD_DEFAULT_AMIS": "false",
-}
-"""AWS's own IAM policies can be attached; moto's old AMIs would only make the state file large."""
+MOTO_SETTINGS = {"MOTO_EC2_LOAD_DEFAULT_AMIS": "false"}
+"""moto's list of old AMIs would only make each account slow to start and its state large."""
 
 EC2_TEXTS = {
     "InvalidVPCIdError": ("InvalidVpcID.NotFound", "The vpc ID '{}' does not exist"),

@@ -16,7 +16,9 @@ __all__ = ["Cloud", "Cluster", "credentials"]
 NODEGROUP_TAG = "eks:nodegroup-name"
 CLUSTER_TAG = "eks:cluster-name"
 GENERATION_TAG = "trainyard:generation"
-INDEX_TAG = "trainyard:index"
+INDEX_TAG = "trainyard:indexes"
+"""First index and step of the instances of one RunInstances call, as ``first+step``: the launch
+index of each says which one it has. A tag for each instance would take a call for each."""
 
 LAUNCH_AT_ONCE = 100
 """Instances of one RunInstances call: keeps the answer small."""
@@ -102,7 +104,8 @@ class Cloud:
             for reservation in page["Reservations"]:
                 for described in reservation["Instances"]:
                     tags = {tag["Key"]: tag["Value"] for tag in described["Tags"]}
-                    entry = tags[GENERATION_TAG], self._instance(described, int(tags[INDEX_TAG]))
+                    each = self._instance(described, tags[INDEX_TAG])
+                    entry = tags[GENERATION_TAG], each
                     found.setdefault(tags[NODEGROUP_TAG], []).append(entry)
         return found
 
@@ -114,19 +117,22 @@ class Cloud:
     def launch(self, group: Group, indexes: Sequence[int]) -> list[Instance]:
         """Run an instance for each index, spread over the group's subnets."""
         launched: list[Instance] = []
-        for subnet_number, subnet in enumerate(group.subnets):
-            mine = [index for index in indexes if index % len(group.subnets) == subnet_number]
-            for start in range(0, len(mine), LAUNCH_AT_ONCE):
-                part = mine[start : start + LAUNCH_AT_ONCE]
-                launched += self._launch(group, subnet, part)
+        step = len(group.subnets)
+        for number, subnet in enumerate(group.subnets):
+            mine = [index for index in indexes if index % step == number]
+            for part in runs(mine, step, LAUNCH_AT_ONCE):
+                launched += self._launch(group, subnet, part, f"{part[0]}+{step}")
         return sorted(launched, key=lambda instance: instance.index)
 
-    def _launch(self, group: Group, subnet: str, indexes: Sequence[int]) -> list[Instance]:
+    def _launch(
+        self, group: Group, subnet: str, indexes: Sequence[int], tag: str
+    ) -> list[Instance]:
         tags = {
             CLUSTER_TAG: group.cluster,
             NODEGROUP_TAG: group.name,
             f"kubernetes.io/cluster/{group.cluster}": "owned",
             GENERATION_TAG: group.generation,
+            INDEX_TAG: tag,
         }
         answer = self._ec2.run_instances(
             **({"ImageId": group.launch.image} if group.launch.image else {}),
@@ -136,13 +142,7 @@ class Cloud:
             MaxCount=len(indexes),
             TagSpecifications=[{"ResourceType": "instance", "Tags": _tags(tags)}],
         )
-        launched: list[Instance] = []
-        for described, index in zip(answer["Instances"], indexes, strict=True):
-            self._ec2.create_tags(
-                Resources=[described["InstanceId"]], Tags=_tags({INDEX_TAG: str(index)})
-            )
-            launched.append(self._instance(described, index))
-        return launched
+        return [self._instance(described, tag) for described in answer["Instances"]]
 
     def terminate(self, ids: Iterable[str]) -> None:
         """End instances, also those that are gone already."""
@@ -150,7 +150,8 @@ class Cloud:
         for start in range(0, len(gone), LAUNCH_AT_ONCE):
             self._ec2.terminate_instances(InstanceIds=gone[start : start + LAUNCH_AT_ONCE])
 
-    def _instance(self, described: Json, index: int) -> Instance:
+    def _instance(self, described: Json, tag: str) -> Instance:
+        first, step = map(int, tag.split("+"))
         zone, zone_id = self._zone(described["SubnetId"])
         return Instance(
             id=described["InstanceId"],
@@ -158,7 +159,7 @@ class Cloud:
             dns_name=described["PrivateDnsName"],
             zone=zone,
             zone_id=zone_id,
-            index=index,
+            index=first + step * int(described["AmiLaunchIndex"]),
         )
 
     def _zone(self, subnet: str) -> tuple[str, str]:
@@ -166,6 +167,17 @@ class Cloud:
             [described] = self._ec2.describe_subnets(SubnetIds=[subnet])["Subnets"]
             self._zones[subnet] = described["AvailabilityZone"], described["AvailabilityZoneId"]
         return self._zones[subnet]
+
+
+def runs(indexes: Sequence[int], step: int, longest: int) -> list[list[int]]:
+    """Cut ascending indexes into runs that rise by ``step``."""
+    found: list[list[int]] = []
+    for index in indexes:
+        if found and index == found[-1][-1] + step and len(found[-1]) < longest:
+            found[-1].append(index)
+        else:
+            found.append([index])
+    return found
 
 
 def _tags(tags: Mapping[str, str]) -> list[dict[str, str]]:

@@ -34,6 +34,7 @@ RESTART_GRACE_SECONDS = 1.0
 """A part that comes back at once need not say farewell to those who are connected; the API server
 would wait for them for a minute. What it stores is safe in etcd."""
 
+PORT_SECONDS = 2.0
 POLL_SECONDS = 0.1
 LOG_LINES = 12
 """How much of a log is shown when a part did not start."""
@@ -151,8 +152,8 @@ class _Start:
         if record:
             self.report(f"{part.name}: its settings changed, starting it anew")
             process.stop(home, part.name, grace=RESTART_GRACE_SECONDS)
-        elif part.port and not is_free(part.port):
-            raise PortInUseError(part.name, part.port)
+        elif part.port:
+            _await_port(part.name, part.port)
         self.report(f"{part.name}: starting {part.version} ({part.about})")
         for sign in part.signs:
             sign.unlink(missing_ok=True)
@@ -194,6 +195,15 @@ class _Start:
         items = objects(target.tools.kueue_module, webhook, target.pki)
         with target.kubernetes() as api:
             return apply_objects(api, items, target.home.state / "kueue-objects")
+
+
+def _await_port(name: str, port: int) -> None:
+    """Give a part that has just ended a moment to let go of its port."""
+    deadline = time.monotonic() + PORT_SECONDS
+    while not is_free(port):
+        if time.monotonic() > deadline:
+            raise PortInUseError(name, port)
+        time.sleep(POLL_SECONDS)
 
 
 def _did_not_start(home: Home, part: Part, seen: str) -> FailedError:

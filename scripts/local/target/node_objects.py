@@ -16,6 +16,7 @@ __all__ = [
     "RUNNING",
     "Group",
     "Instance",
+    "Start",
     "node_object",
     "ready_unknown",
     "relabelled",
@@ -39,6 +40,12 @@ EFFECTS = {
 BLOCK_SIZES = {2: 64, 3: 16}
 """Nodes of one node group under one switch of a layer; layer 1 is the zone's top. AWS publishes no
 such numbers; these make several blocks of each layer out of a thousand nodes."""
+
+PRESSURES = (
+    ("MemoryPressure", "KubeletHasSufficientMemory", "sufficient memory available"),
+    ("DiskPressure", "KubeletHasNoDiskPressure", "no disk pressure"),
+    ("PIDPressure", "KubeletHasSufficientPID", "sufficient PID available"),
+)
 
 LAYERS = (1, 2, 3)
 """From the top to the switch closest to the node, as EC2 counts them."""
@@ -88,8 +95,22 @@ class Instance:
     index: int
 
 
-def node_object(group: Group, instance: Instance, hardware: Hardware, *, life: str) -> Json:
-    """Give the Node; ``life`` is ``running`` or ``dead``."""
+@dataclass(frozen=True)
+class Start:
+    """How a node starts."""
+
+    life: str
+    """``running`` or ``dead``."""
+
+    kubelet_port: int
+    """Where the stand-in for its kubelet listens."""
+
+    now: str
+    """The time, as Kubernetes writes it."""
+
+
+def node_object(group: Group, instance: Instance, hardware: Hardware, start: Start) -> Json:
+    """Give the Node, as it is once its kubelet has come up or has failed to."""
     labels = _labels(group, instance, hardware)
     return {
         "apiVersion": "v1",
@@ -97,14 +118,14 @@ def node_object(group: Group, instance: Instance, hardware: Hardware, *, life: s
         "metadata": {
             "name": instance.dns_name,
             # The group's own labels win, as they are given to the kubelet.
-            "labels": labels | dict(group.labels) | {LIFE_LABEL: life},
+            "labels": labels | dict(group.labels) | {LIFE_LABEL: start.life},
             "annotations": {INDEX_ANNOTATION: str(instance.index)},
         },
         "spec": {
             "providerID": f"aws:///{instance.zone}/{instance.id}",
             "taints": taint_objects(group),
         },
-        "status": _status(group, instance, hardware),
+        "status": _status(group, instance, hardware) | _reported(start),
     }
 
 
@@ -204,14 +225,36 @@ def relabelled(present: Sequence[Json], before: Group, after: Group) -> Json:
     }
 
 
+def _reported(start: Start) -> Json:
+    """Give what a kubelet reports of itself."""
+    if start.life == DEAD:
+        return ready_unknown(start.now)["status"]
+    conditions = [
+        _condition(kind, "False", reason, f"kubelet has {message}", start.now)
+        for kind, reason, message in PRESSURES
+    ]
+    ready = _condition("Ready", "True", "KubeletReady", "simulated by Trainyard", start.now)
+    return {
+        "conditions": [*conditions, ready],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": start.kubelet_port}},
+        # kwok's heartbeat looks for it; Kubernetes has given it up.
+        "phase": "Running",
+    }
+
+
 def ready_unknown(now: str) -> Json:
     """Give the status patch that the node controller makes when a kubelet falls silent."""
-    condition = {
-        "type": "Ready",
-        "status": "Unknown",
-        "reason": "NodeStatusUnknown",
-        "message": "Kubelet stopped posting node status.",
+    message = "Kubelet stopped posting node status."
+    condition = _condition("Ready", "Unknown", "NodeStatusUnknown", message, now)
+    return {"status": {"conditions": [condition]}}
+
+
+def _condition(kind: str, status: str, reason: str, message: str, now: str) -> Json:
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
         "lastHeartbeatTime": now,
         "lastTransitionTime": now,
     }
-    return {"status": {"conditions": [condition]}}

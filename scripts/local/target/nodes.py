@@ -82,7 +82,8 @@ def main(root: Path, endpoint: str, stacks: Path) -> None:
     """Turn node groups into nodes until SIGTERM."""
     signal.signal(signal.SIGTERM, _stop)
     home = Home(root)
-    etcd = Etcd(f"https://127.0.0.1:{load_ports(home.ports)['etcd']}", Pki(home.pki))
+    ports = load_ports(home.ports)
+    etcd = Etcd(f"https://127.0.0.1:{ports['etcd']}", Pki(home.pki))
     clouds: dict[Place, Cloud] = {}
 
     def find_cluster() -> tuple[Cloud, Cluster] | None:
@@ -96,7 +97,7 @@ def main(root: Path, endpoint: str, stacks: Path) -> None:
     run(
         home,
         Reconciler(
-            registry=Registry(Api(home)),
+            registry=Registry(Api(home), ports["kubelet"]),
             find_cluster=find_cluster,
             empty_control_plane=lambda: restore_baseline(etcd, home.state / "baseline.json"),
             load_faults=lambda: faults.load(home.faults),

@@ -49,11 +49,19 @@ def _process(record: Record) -> psutil.Process | None:
         ended = process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return None
-    if same and ended:
-        # In case this very process had started it: without this its pid would stay taken.
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(record.pid, os.WNOHANG)
-    return process if same and not ended else None
+    return process if same and not (ended and _is_gone(record.pid)) else None
+
+
+def _is_gone(pid: int) -> bool:
+    """Take an ended process off the table if it is a child of this one.
+
+    As long as threads of it are still ending, it is not gone: it may hold its port.
+    """
+    try:
+        reaped, _ = os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return reaped == pid
 
 
 def find(home: Home, name: str) -> Record | None:

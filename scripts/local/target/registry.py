@@ -13,6 +13,7 @@ from scripts.local.target.node_objects import (
     LIFE_LABEL,
     Group,
     Instance,
+    Start,
     node_object,
     ready_unknown,
     relabelled,
@@ -24,8 +25,9 @@ __all__ = ["Registry"]
 class Registry:
     """Writes Nodes."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, kubelet_port: int) -> None:
         self.api = api
+        self._kubelet_port = kubelet_port
 
     def lives(self) -> dict[str, str]:
         """Give what each registered Node of the target says about its life."""
@@ -38,24 +40,19 @@ class Registry:
     def create(self, group: Group, instance: Instance, life: str) -> None:
         """Register the Node of an instance."""
         capacity = hardware(instance_type(group.instance_type), group.launch)
+        start = Start(life, self._kubelet_port, _now())
         try:
-            self.api.create(node_object(group, instance, capacity, life=life))
+            self.api.create(node_object(group, instance, capacity, start))
         except ApiError as error:
             if code(error) != HTTPStatus.CONFLICT:  # an earlier try got through
                 raise
-        if life == DEAD:
-            self._fall_silent(instance.dns_name)
 
     def set_life(self, name: str, life: str) -> None:
         """Let a Node fall silent, or come back: kwok plays it only while it is running."""
         labels: Json = {"metadata": {"labels": {LIFE_LABEL: life}}}
         self.api.patch_node(name, labels)
         if life == DEAD:
-            self._fall_silent(name)
-
-    def _fall_silent(self, name: str) -> None:
-        now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        self.api.patch_node_status(name, ready_unknown(now))
+            self.api.patch_node_status(name, ready_unknown(_now()))
 
     def relabel(self, names: Iterable[str], before: Group, after: Group) -> None:
         """Bring changed labels and taints of a node group to its Nodes."""
@@ -64,3 +61,7 @@ class Registry:
     def _relabel(self, name: str, before: Group, after: Group) -> None:
         present = self.api.node(name)["spec"].get("taints", [])
         self.api.patch_node(name, relabelled(present, before, after))
+
+
+def _now() -> str:
+    return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,6 +1,8 @@
 from dataclasses import replace
 
-from scripts.local.target.cloud import credentials, group
+import pytest
+
+from scripts.local.target.cloud import credentials, group, runs
 from scripts.local.target.launch import Launch
 from tests.local.target.support import CLUSTER, GROUP
 
@@ -47,3 +49,18 @@ def test_the_account_stands_in_the_key() -> None:
         "AWS_ACCESS_KEY_ID": "EMBEDDED000000000000",
         "AWS_SECRET_ACCESS_KEY": "embedded",
     }
+
+
+@pytest.mark.parametrize(
+    ("indexes", "step", "expected"),
+    [
+        ([], 1, []),
+        ([0, 1, 2, 3], 1, [[0, 1, 2], [3]]),
+        ([0, 2, 4], 2, [[0, 2, 4]]),
+        ([1, 3, 9, 11], 2, [[1, 3], [9, 11]]),
+    ],
+)
+def test_instances_are_launched_in_runs_of_their_indexes(
+    indexes: list[int], step: int, expected: list[list[int]]
+) -> None:
+    assert runs(indexes, step, longest=3) == expected

@@ -9,6 +9,7 @@ from scripts.local.target.node_objects import (
     DEAD,
     RUNNING,
     Group,
+    Start,
     node_object,
     ready_unknown,
     relabelled,
@@ -18,7 +19,8 @@ from tests.local.target.support import GROUP, instance
 
 def node(group: Group = GROUP, index: int = 4, life: str = RUNNING) -> dict:
     capacity = hardware(instance_type(group.instance_type), group.launch)
-    return node_object(group, instance(index), capacity, life=life)
+    start = Start(life, 10250, "2026-12-01T00:00:00Z")
+    return node_object(group, instance(index), capacity, start)
 
 
 def test_a_node_carries_what_its_kubelet_and_eks_would_set() -> None:
@@ -91,8 +93,21 @@ def test_addresses_are_the_instances_and_one_where_the_stand_in_listens() -> Non
     ]
 
 
-def test_a_dead_node_is_not_played() -> None:
+def conditions(life: str) -> dict[str, str]:
+    return {each["type"]: each["status"] for each in node(life=life)["status"]["conditions"]}
+
+
+def test_a_running_node_is_ready_and_says_where_its_kubelet_is() -> None:
+    pressures = dict.fromkeys(["MemoryPressure", "DiskPressure", "PIDPressure"], "False")
+    assert conditions(RUNNING) == {**pressures, "Ready": "True"}
+    status = node()["status"]
+    assert status["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 10250}}
+    assert status["phase"] == "Running"
+
+
+def test_a_dead_node_is_silent_and_not_played() -> None:
     assert node(life=DEAD)["metadata"]["labels"]["trainyard.dev/stand-in"] == "dead"
+    assert conditions(DEAD) == {"Ready": "Unknown"}
 
 
 def switch(layer: int, group: Group = GROUP, index: int = 0) -> str:

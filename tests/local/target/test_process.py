@@ -71,7 +71,8 @@ def test_a_process_that_does_not_listen_is_killed_with_its_children(home: Home) 
     [stubborn] = psutil.Process(record.pid).children()
     assert process.stop(home, "part", grace=0.1) is True
     assert not psutil.pid_exists(record.pid)
-    assert not stubborn.is_running() or stubborn.status() == psutil.STATUS_ZOMBIE
+    gone, _ = psutil.wait_procs([stubborn], timeout=10)
+    assert gone == [stubborn]
 
 
 def test_a_pid_that_another_program_has_now_is_left_alone(home: Home) -> None:

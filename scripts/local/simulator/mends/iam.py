@@ -1,10 +1,11 @@
-"""IAM: trust policies must be JSON, and missing roles have AWS's text."""
+"""IAM: trust policies must be JSON, AWS's own policies are there, missing roles have AWS's text."""
 
 import json
 
+from scripts.local.simulator.aws_policies import offer
 from scripts.local.simulator.calls import Answer, AwsError, Call, answers
 
-__all__ = ["create_role", "get_role"]
+__all__ = ["create_role", "get_role", "name_policy"]
 
 
 def _check_document(document: str) -> None:
@@ -20,6 +21,7 @@ def _check_document(document: str) -> None:
 def create_role(call: Call) -> Answer:
     """Make a role whose trust policy is a policy."""
     _check_document(call.params["AssumeRolePolicyDocument"])
+    offer(call.account, call.params.get("PermissionsBoundary", ""))
     return call.forward()
 
 
@@ -27,6 +29,20 @@ def create_role(call: Call) -> Answer:
 def update_trust(call: Call) -> Answer:
     """Change a trust policy into another policy."""
     _check_document(call.params["PolicyDocument"])
+    return call.forward()
+
+
+@answers("iam", "AttachRolePolicy", "GetPolicy")
+def name_policy(call: Call) -> Answer:
+    """Use a policy, which may be one of AWS's own."""
+    offer(call.account, call.params["PolicyArn"])
+    return call.forward()
+
+
+@answers("iam", "PutRolePermissionsBoundary")
+def bound_role(call: Call) -> Answer:
+    """Bound a role by a policy, which may be one of AWS's own."""
+    offer(call.account, call.params["PermissionsBoundary"])
     return call.forward()
 
 

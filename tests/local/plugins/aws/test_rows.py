@@ -9,11 +9,14 @@ import pytest
 from scripts.local.plugins.aws import make_schema
 from scripts.local.plugins.aws.rows import ROWS
 from scripts.local.plugins.aws.schema import SCHEMA_FILE, schema
-from tests.local.plugins.aws.cases import CASES, Case
+from tests.local.plugins.aws.cases import EC2_AND_EKS_CASES, Case
+from tests.local.plugins.aws.services import SERVICE_CASES
 from tests.local.plugins.aws.support import Engine, plain, token_of
 
 if TYPE_CHECKING:
     from tests.local.plugins.aws.world import World
+
+CASES = (*EC2_AND_EKS_CASES, *SERVICE_CASES)
 
 BESIDE = {"region", "tags", "tagsAll"}
 """Inputs that every row treats alike."""
