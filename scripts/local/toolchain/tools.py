@@ -72,6 +72,7 @@ class Tools:
             "PATH": f"{self.shims}{os.pathsep}{path}",
             "PULUMI_HOME": str(pulumi_home),
             "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_SUPPRESS_NEO_LINK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
             **older,
         }

@@ -43,9 +43,7 @@ def ignore(_event: Event) -> None:
 def caller(workshop: FakeWorkshop) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-c", CALLER.format(home=str(workshop.home))]
     root = Path(__file__).parents[3]
-    return subprocess.Popen(  # noqa: S603 - the command is this Python
-        command, cwd=root, stdout=subprocess.DEVNULL
-    )
+    return subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL)
 
 
 def until(condition: Callable[[], bool]) -> None:

@@ -220,7 +220,7 @@ def _endpoint_groups(item: Item, found: dict[str, Api]) -> bool:
             Filters=[{"Name": "prefix-list-name", "Values": [found["ServiceName"]]}],
         )["PrefixLists"]
         if lists:
-            found |= {"PrefixListId": lists[0]["PrefixListId"], "CidrBlocks": lists[0]["Cidrs"]}
+            found |= {"PrefixListId": lists[0]["PrefixListId"], "CidrBlocks": lists[0].get("Cidrs", [])}
     return found.get("State") not in {"deleted", "deleting"}
 
 
