@@ -27,6 +27,8 @@ JUDGES = (
     "scripts/jobs",
     "scripts/nccl",
     "scripts/node",
+    "scripts/verdicts.py",
+    "components/catalog/floors.py",
     "components/catalog/floors.yaml",
 )
 """What decides a verdict; when it changes, every wave is judged again."""

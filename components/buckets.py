@@ -54,8 +54,13 @@ class PrivateBucket(pulumi.ComponentResource):
             restrict_public_buckets=True,
             opts=own,
         )
-        versioned = s3.BucketVersioning(
-            name, bucket=bucket.id, versioning_configuration={"status": "Enabled"}, opts=own
+        # A lock turns versioning on by itself, and refuses that it is ever turned off again.
+        versioned = (
+            s3.BucketVersioning(
+                name, bucket=bucket.id, versioning_configuration={"status": "Enabled"}, opts=own
+            )
+            if locked_days is None
+            else bucket
         )
         encrypted = s3.BucketServerSideEncryptionConfiguration(
             name,

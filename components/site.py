@@ -154,6 +154,14 @@ class SiteConfig(Section):
                     f"{needed}; {way}, or lower control_plane.pods_per_node",
                 )
 
+    @rule("environment", "vault")
+    def _prod_can_recover(self) -> Iterator[Problem]:
+        if self.environment == "prod" and not self.vault.recovery_days:
+            yield Problem(
+                "vault.recovery_days",
+                "is 0 in prod, where a deleted secret must be had back; use 7 to 30",
+            )
+
     @rule("pools")
     def _pool_names_differ(self) -> Iterator[Problem]:
         seen = {"system"}

@@ -32,14 +32,27 @@ class SecretConfig(Section):
     """What it opens, for those who must renew it."""
 
 
+SHORTEST_RECOVERY = 7
+"""Days of the shortest recovery window but none (Secrets Manager, DeleteSecret)."""
+
+
 class VaultConfig(Section):
     """Secrets of the site."""
 
     secrets: tuple[SecretConfig, ...] = ()
     """Secrets by name; give them values with `aws secretsmanager put-secret-value`."""
 
-    recovery_days: Annotated[int, Field(ge=7, le=30)] = 30
-    """Days in which a deleted secret can be had back."""
+    recovery_days: Annotated[int, Field(ge=0, le=30)] = 30
+    """Days in which a deleted secret can be had back, while its name stays taken; 0 for none."""
+
+    @rule("recovery_days")
+    def _window_is_offered(self) -> Iterator[Problem]:
+        if 0 < self.recovery_days < SHORTEST_RECOVERY:
+            yield Problem(
+                "recovery_days",
+                f"is {self.recovery_days}, which Secrets Manager does not offer; use 0, or "
+                f"{SHORTEST_RECOVERY} to 30",
+            )
 
     @rule("secrets")
     def _names_differ(self) -> Iterator[Problem]:

@@ -97,6 +97,8 @@ class Cloud:
         pages = self._ec2.get_paginator("describe_instances").paginate(
             Filters=[
                 {"Name": f"tag:{CLUSTER_TAG}", "Values": [cluster]},
+                # Not one that somebody else has started for the cluster.
+                {"Name": "tag-key", "Values": [INDEX_TAG]},
                 {"Name": "instance-state-name", "Values": ["pending", "running"]},
             ]
         )
