@@ -10,6 +10,7 @@ from pydantic import Field
 from components.documents import pod_trust
 from components.namespaces import closed_namespace
 from components.naming import Names
+from components.quantities import count
 from components.settings import Dns, RoleArn, Section
 from components.waves import GPU
 
@@ -62,7 +63,7 @@ class Tenant(pulumi.ComponentResource):
         core.v1.ResourceQuota(
             self._name,
             metadata={"name": "gpus", "namespace": self.namespace},
-            spec={"hard": {f"requests.{GPU}": str(self._config.gpus)}},
+            spec={"hard": {f"requests.{GPU}": count(self._config.gpus)}},
             opts=self._own,
         )
 

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from components.catalog import chart
 from components.objects import KueueObject
+from components.quantities import count, mebibytes
 from components.settings import Problem, Section, rule
 from components.waves import Capacity
 
@@ -26,7 +27,8 @@ COHORT = "site"
 PRIORITIES = {"serve": 1000, "debug": 800, "train": 500, "simulate": 100}
 """Services come before people who wait, people before long jobs, long jobs before batches."""
 
-UNITS = {"memory": "Mi", "hugepages-2Mi": "Mi"}
+MEMORY = {"memory", "hugepages-2Mi"}
+"""Resources that are counted in MiB."""
 
 WEBHOOK_COMMAND = "python -m scripts.kueue_ready"
 """Ready pods of Kueue do not mean a webhook that serves (kueue#13036), so we ask it."""
@@ -270,7 +272,7 @@ def share(amount: int, percents: Sequence[int]) -> list[int]:
 
 
 def _quantity(resource: str, amount: int) -> str:
-    return f"{amount}{UNITS.get(resource, '')}"
+    return mebibytes(amount) if resource in MEMORY else count(amount)
 
 
 def _topology(pool: Capacity) -> str:

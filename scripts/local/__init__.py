@@ -1,0 +1,1 @@
+"""The embedded target: everything that Trainyard needs, on one machine."""

@@ -40,7 +40,7 @@ def test_every_queue_has_its_share_of_every_card() -> None:
         "memory": "23488102Mi",
         "nvidia.com/gpu": "90",
         "vpc.amazonaws.com/efa": "358",
-        "hugepages-2Mi": "114688Mi",
+        "hugepages-2Mi": "112Gi",
     }
 
 

@@ -86,9 +86,14 @@ def main(root: Path, endpoint: str, stacks: Path) -> None:
     etcd = Etcd(f"https://127.0.0.1:{ports['etcd']}", Pki(home.pki))
     clouds: dict[Place, Cloud] = {}
 
+    def cloud_at(place: Place) -> Cloud:
+        if place not in clouds:
+            clouds[place] = Cloud(endpoint, place)
+        return clouds[place]
+
     def find_cluster() -> tuple[Cloud, Cluster] | None:
         for place in places(stacks):
-            cloud = clouds.setdefault(place, Cloud(endpoint, place))
+            cloud = cloud_at(place)
             cluster = cloud.cluster()
             if cluster:
                 return cloud, cluster
@@ -99,6 +104,7 @@ def main(root: Path, endpoint: str, stacks: Path) -> None:
         Reconciler(
             registry=Registry(Api(home), ports["kubelet"]),
             find_cluster=find_cluster,
+            cloud_at=cloud_at,
             empty_control_plane=lambda: restore_baseline(etcd, home.state / "baseline.json"),
             load_faults=lambda: faults.load(home.faults),
             known=home.state / "cluster.json",

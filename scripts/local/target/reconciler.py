@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from scripts.local.stacks import Place
 from scripts.local.target import faults
 from scripts.local.target.cloud import Cloud, Cluster
 from scripts.local.target.files import read_json, write_json
@@ -35,6 +36,7 @@ class Reconciler:
 
     registry: Registry
     find_cluster: Callable[[], tuple[Cloud, Cluster] | None]
+    cloud_at: Callable[[Place], Cloud]
     empty_control_plane: Callable[[], int]
     load_faults: Callable[[], tuple[faults.Fault, ...]]
     known: Path
@@ -76,6 +78,10 @@ class Reconciler:
         if old == new:
             return
         if old is not None:
+            # Its groups may have gone in the same round, before their instances were ended.
+            cloud = self.cloud_at(Place(old[0], old[1]))
+            left = [each for group in cloud.instances(old[2]).values() for each in group]
+            cloud.terminate(instance.id for _, instance in left)
             count = self.empty_control_plane()
             self.say(f"cluster {old[2]} of account {old[0]} is gone: {count} objects removed")
             self._members, self._groups, self._loaded = {}, {}, False

@@ -25,6 +25,7 @@ class World:
         return Reconciler(
             registry=self.registry,
             find_cluster=lambda: (self.cloud, self.cluster) if self.cluster else None,
+            cloud_at=lambda _place: self.cloud,
             empty_control_plane=self.empty,
             load_faults=lambda: self.faults,
             known=self.folder / "cluster.json",
@@ -155,6 +156,16 @@ def test_the_control_plane_is_emptied_when_the_cluster_is_gone(world: World) -> 
     reconciler.round()
     reconciler.round()
     assert world.emptied == 1
+
+
+def test_the_instances_of_a_cluster_end_with_it(world: World) -> None:
+    world.cloud.want(GROUP)
+    reconciler = world.reconciler()
+    reconciler.round()
+    world.cloud.wanted.clear()
+    world.cluster = None
+    reconciler.round()
+    assert world.cloud.running() == set()
 
 
 def test_the_control_plane_is_emptied_for_another_cluster_of_the_same_name(world: World) -> None:
