@@ -52,9 +52,14 @@ class Engine:
             raise FailedError(f"pulumi {' '.join(arguments)} failed: {said}")
         return done.stdout
 
-    def up(self) -> int:
-        """Deploy under the policy pack."""
-        return self._change("up", "--yes", "--policy-pack", POLICY_PACK)
+    def up(self, *, preview: bool) -> int:
+        """Deploy under the policy pack.
+
+        With `preview` every violation is known before anything is changed, at the price of
+        running the program twice.
+        """
+        shown = () if preview else ("--skip-preview",)
+        return self._change("up", "--yes", *shown, "--policy-pack", POLICY_PACK)
 
     def preview(self) -> int:
         """Show what `up` would change, judged by the policy pack."""

@@ -62,6 +62,7 @@ def environment(
         "AWS_ACCESS_KEY_ID": f"EMBEDDED{place.account}",
         "AWS_SECRET_ACCESS_KEY": "embedded",
         "AWS_REGION": place.region,
+        "AWS_DEFAULT_REGION": place.region,  # the name that boto3 and `aws` know
         "AWS_SESSION_TOKEN": "",
         "AWS_PROFILE": "default",
         "AWS_DEFAULT_PROFILE": "default",

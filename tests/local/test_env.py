@@ -43,6 +43,7 @@ def test_the_environment_points_everything_at_the_target(home: Home) -> None:
         "AWS_ACCESS_KEY_ID": "EMBEDDED111122223333",
         "AWS_SECRET_ACCESS_KEY": "embedded",
         "AWS_REGION": "us-west-2",
+        "AWS_DEFAULT_REGION": "us-west-2",
         "AWS_SESSION_TOKEN": "",
         "AWS_PROFILE": "default",
         "AWS_DEFAULT_PROFILE": "default",

@@ -17,7 +17,7 @@ from scripts.local.target.api import Api
 from scripts.local.target.etcd import Etcd, save_baseline
 from scripts.local.target.files import dump_yaml, write_private
 from scripts.local.target.kubeconfig import client_kubeconfig, webhook_kubeconfig
-from scripts.local.target.kueue import apply_objects, controller_configuration, objects
+from scripts.local.target.kueue import controller_configuration, edition, objects
 from scripts.local.target.part import KUEUE_OBJECTS, REPOSITORY, Part, part_environment
 from scripts.local.target.parts import ORDER, parts
 from scripts.local.target.pki import Pki, ensure_pki
@@ -190,11 +190,18 @@ class _Start:
             self.well.add(KUEUE_OBJECTS)
 
     def _install_kueue(self) -> bool:
-        target = self.target
+        """Apply Kueue's objects unless just these are applied; says whether it did."""
+        target, tools = self.target, self.target.tools
         webhook = f"https://127.0.0.1:{target.ports['kueue-webhook']}"
-        items = objects(target.tools.kueue_module, webhook, target.pki)
+        done = target.home.state / "kueue-objects"
+        wanted = edition(tools.version("kueue"), webhook, target.pki)
+        if done.exists() and done.read_text(encoding="ascii") == wanted:
+            return False
         with target.kubernetes() as api:
-            return apply_objects(api, items, target.home.state / "kueue-objects")
+            for item in objects(tools.kueue_module, webhook, target.pki):
+                api.apply(item)
+        write_private(done, wanted.encode())
+        return True
 
 
 def _await_port(name: str, port: int) -> None:

@@ -148,16 +148,11 @@ def test_kueue_finds_its_certificate_in_its_secret(items: dict) -> None:
     }
 
 
-def test_objects_are_applied_once_and_again_when_they_changed(tmp_path: Path) -> None:
-    class Api:
-        def __init__(self) -> None:
-            self.applied: list[dict] = []
-
-        def apply(self, item: dict) -> None:
-            self.applied.append(item)
-
-    api, done = Api(), tmp_path / "done"
-    assert kueue.apply_objects(api, [{"a": 1}, {"b": 2}], done) is True
-    assert kueue.apply_objects(api, [{"a": 1}, {"b": 2}], done) is False
-    assert kueue.apply_objects(api, [{"a": 1}, {"b": 3}], done) is True
-    assert api.applied == [{"a": 1}, {"b": 2}, {"a": 1}, {"b": 3}]
+def test_the_edition_changes_with_what_the_objects_are_made_from(pki: Pki) -> None:
+    url = "https://127.0.0.1:9443"
+    first = kueue.edition("v0.17.0", url, pki)
+    assert kueue.edition("v0.17.0", url, pki) == first
+    assert kueue.edition("v0.18.0", url, pki) != first
+    assert kueue.edition("v0.17.0", "https://127.0.0.1:9444", pki) != first
+    pki.certificate("kueue-webhook").write_text("renewed")
+    assert kueue.edition("v0.17.0", url, pki) != first
