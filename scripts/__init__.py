@@ -1,0 +1,1 @@
+"""What a person or a Command resource runs: the `yard` command and the packages behind it."""

@@ -37,7 +37,7 @@ MACHINE = re.compile(
 
 SILENCERS = re.compile(r"#\s*(?:noqa|type:\s*ignore|pyright:\s*ignore)")
 REASONED = re.compile(
-    r"#\s*(?:noqa: [A-Z0-9, ]+|pyright:\s*ignore\[\w+(?:, ?\w+)*\]) *(?:#|-) *\w+"
+    r"#\s*(?:noqa: [A-Z0-9, ]+|(?:pyright|type):\s*ignore\[[\w-]+(?:, ?\w+)*\]) *(?:#|-) *\w+"
 )
 
 

@@ -20,6 +20,7 @@ from tests.e2e.support import LIMIT_SECONDS, ROOT, YARD, Machine, open_nodes
 pytestmark = pytest.mark.e2e
 
 POOL = "train"
+CLUSTER = "trainyard-local"
 
 
 def changes(output: str) -> Counter[str]:
@@ -77,10 +78,10 @@ def test_no_killed_creation_left_an_orphan_in_the_account(machine: Machine) -> N
 
 
 def test_the_account_holds_what_the_program_declares(machine: Machine) -> None:
-    cluster = machine.aws("eks").describe_cluster(name="local")["cluster"]
+    cluster = machine.aws("eks").describe_cluster(name=CLUSTER)["cluster"]
     assert cluster["status"] == "ACTIVE"
     assert cluster["accessConfig"]["authenticationMode"] == "API"
-    groups = machine.aws("eks").list_nodegroups(clusterName="local")["nodegroups"]
+    groups = machine.aws("eks").list_nodegroups(clusterName=CLUSTER)["nodegroups"]
     assert len(groups) == 3  # the management group and two waves
     [system] = machine.aws("fsx").describe_file_systems()["FileSystems"]
     assert system["LustreConfiguration"]["DeploymentType"] == "PERSISTENT_2"
@@ -127,15 +128,15 @@ def test_the_target_keeps_its_state_over_a_stop(machine: Machine) -> None:
     machine.ok("local", "down")
     machine.ok("local", "up")
     assert sorted(node.metadata.name for node in machine.nodes(pool=POOL)) == nodes
-    assert machine.aws("eks").list_clusters()["clusters"] == ["local"]
+    assert machine.aws("eks").list_clusters()["clusters"] == [CLUSTER]
 
 
 def test_a_simulator_that_is_down_is_one_clear_error_and_the_state_stays(machine: Machine) -> None:
     before = machine.state()
     [simulator] = [
         part
-        for part in json.loads(machine.ok("local", "status", "--json"))["parts"]
-        if part["part"] == "aws"
+        for part in json.loads(machine.ok("local", "status", "--json"))
+        if part["part"] == "simulator"
     ]
     os.kill(simulator["pid"], signal.SIGKILL)
     done = machine.pulumi("up", "--yes", "--stack", "local", "--policy-pack", "policies")

@@ -65,7 +65,7 @@ TOKEN = {"user": {"token": "t"}}
         ),
         ("users: [{user: {exec: {env: [{name: AWS_PROFILE, value: x}]}}}]", []),
         ("{nonsense: [", []),
-        ("/home/me/.kube/config", []),
+        ("~/.kube/config", []),
         (UNKNOWN, []),
         (None, []),
     ],

@@ -1,0 +1,1 @@
+"""Pulumi plugins written in Python, for machines that lack the real ones."""

@@ -229,7 +229,7 @@ def build(resources: Iterable[str] = tuple(ROWS), lookups: Iterable[str] = tuple
     sections: dict[str, dict[str, Shape]] = {
         "resources": {token: _resource(token, types) for token in sorted(resources)},
         "lookups": {token: _lookup(token, types) for token in sorted(lookups)},
-        "provider": _provider(types),  # type: ignore[dict-item]
+        "provider": _provider(types),
         "types": dict(sorted(types.items())),
     }
     lines = [f'{{\n"version": "{version}"']

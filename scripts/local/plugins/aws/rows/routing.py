@@ -220,7 +220,10 @@ def _endpoint_groups(item: Item, found: dict[str, Api]) -> bool:
             Filters=[{"Name": "prefix-list-name", "Values": [found["ServiceName"]]}],
         )["PrefixLists"]
         if lists:
-            found |= {"PrefixListId": lists[0]["PrefixListId"], "CidrBlocks": lists[0].get("Cidrs", [])}
+            found |= {
+                "PrefixListId": lists[0]["PrefixListId"],
+                "CidrBlocks": lists[0].get("Cidrs", []),
+            }
     return found.get("State") not in {"deleted", "deleting"}
 
 
