@@ -83,7 +83,7 @@ def route(finder: "Finder", inputs: Inputs) -> str | None:
     present = any(
         entry.get("DestinationCidrBlock") == target for each in found for entry in each["Routes"]
     )
-    return f"r-{table}_{target}" if present else None
+    return f"{table}_{target}" if present else None
 
 
 def association(finder: "Finder", inputs: Inputs) -> str | None:
@@ -98,6 +98,47 @@ def association(finder: "Finder", inputs: Inputs) -> str | None:
             if entry.get("SubnetId") == inputs["subnetId"]:
                 return str(entry["RouteTableAssociationId"])
     return None
+
+
+def address_block(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a further address block of a VPC."""
+    found = finder.call("ec2", "describe_vpcs", VpcIds=[inputs["vpcId"]])["Vpcs"]
+    for vpc in found:
+        for entry in vpc["CidrBlockAssociationSet"]:
+            alive = entry["CidrBlockState"]["State"] in {"associating", "associated"}
+            if alive and entry["CidrBlock"] == inputs.get("cidrBlock"):
+                return str(entry["AssociationId"])
+    return None
+
+
+def trail(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a trail by its name; its id is its ARN."""
+    found = finder.call("cloudtrail", "describe_trails", trailNameList=[inputs["name"]])
+    return str(found["trailList"][0]["TrailARN"]) if found["trailList"] else None
+
+
+def budget(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a budget by its name; its id is the account and the name."""
+    account = finder.call("sts", "get_caller_identity")["Account"]
+    try:
+        finder.call("budgets", "describe_budget", AccountId=account, BudgetName=inputs["name"])
+    except ClientError:
+        return None
+    return f"{account}:{inputs['name']}"
+
+
+def log_group(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a log group by its name."""
+    name = str(inputs["name"])
+    found = finder.call("logs", "describe_log_groups", logGroupNamePrefix=name)["logGroups"]
+    return name if any(entry["logGroupName"] == name for entry in found) else None
+
+
+def alias(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find an alias of a key by its name."""
+    name = str(inputs["name"])
+    found = finder.call("kms", "list_aliases", Limit=100)["Aliases"]
+    return name if any(entry["AliasName"] == name for entry in found) else None
 
 
 def key(finder: "Finder", inputs: Inputs) -> str | None:
@@ -182,6 +223,7 @@ LOOKS: dict[str, Look] = {
     "aws:ec2/capacityReservation:CapacityReservation": tagged(
         "describe_capacity_reservations", "CapacityReservations", "CapacityReservationId"
     ),
+    "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation": address_block,
     "aws:ec2/route:Route": route,
     "aws:ec2/routeTableAssociation:RouteTableAssociation": association,
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": rule(egress=False),
@@ -219,6 +261,10 @@ LOOKS: dict[str, Look] = {
     ),
     "aws:eks/podIdentityAssociation:PodIdentityAssociation": identity_association,
     "aws:kms/key:Key": key,
+    "aws:kms/alias:Alias": alias,
+    "aws:cloudwatch/logGroup:LogGroup": log_group,
+    "aws:cloudtrail/trail:Trail": trail,
+    "aws:budgets/budget:Budget": budget,
     "aws:fsx/lustreFileSystem:LustreFileSystem": file_system,
     "aws:fsx/dataRepositoryAssociation:DataRepositoryAssociation": repository_association,
     "aws:secretsmanager/secret:Secret": secret,

@@ -31,8 +31,8 @@ class Engine:
             self._command(arguments), cwd=ROOT, env=dict(self.environment), check=False
         ).returncode
 
-    def read(self, *arguments: str) -> str:
-        """Run ``pulumi`` unseen and return its output.
+    def read(self, *arguments: str, told: str | None = None) -> str:
+        """Run ``pulumi`` unseen, with `told` as its input, and return its output.
 
         Raises
         ------
@@ -44,6 +44,7 @@ class Engine:
             cwd=ROOT,
             env=dict(self.environment),
             check=False,
+            input=told,
             capture_output=True,
             text=True,
         )
@@ -82,6 +83,10 @@ class Engine:
         """Return the stack's deployment, secrets encrypted."""
         state: dict[str, Any] = json.loads(self.read("stack", "export"))
         return state
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Put a deployment in the place of the stack's own."""
+        self.read("stack", "import", told=json.dumps(state))
 
     def _change(self, *arguments: str) -> int:
         return self._operate(*arguments, "--suppress-permalink")

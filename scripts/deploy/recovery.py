@@ -21,26 +21,37 @@ import psutil
 from scripts.deploy.engine import Engine
 from scripts.errors import FailedError
 
-__all__ = ["Pending", "pending_creates", "recover", "stale_locks"]
+__all__ = ["pending_creates", "recover", "settle", "stale_locks"]
 
 Finder = Callable[[str, Mapping[str, Any]], str | None]
 
 
-class Pending:
-    """A creation that had begun when the engine ended."""
-
-    def __init__(self, operation: Mapping[str, Any]) -> None:
-        """Read one entry of the state's ``pending_operations``."""
-        resource = operation["resource"]
-        self.urn: str = resource["urn"]
-        self.kind: str = resource["type"]
-        self.inputs: Mapping[str, Any] = resource.get("inputs", {})
-
-
-def pending_creates(state: Mapping[str, Any]) -> list[Pending]:
-    """List the creations in ``state`` (of ``pulumi stack export``) that were not finished."""
+def pending_creates(state: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """List the resources in ``state`` (of ``pulumi stack export``) whose creation had begun."""
     begun: list[dict[str, Any]] | None = state.get("deployment", {}).get("pending_operations")
-    return [Pending(entry) for entry in begun or () if entry["type"] == "creating"]
+    return [entry["resource"] for entry in begun or () if entry["type"] == "creating"]
+
+
+def settle(state: Mapping[str, Any], found: Mapping[str, str]) -> dict[str, Any]:
+    """Return `state` without begun creations; those in `found` (id by URN) become resources.
+
+    Their outputs are their inputs until a refresh reads the rest. A resource that one of them
+    was to replace is left to be deleted, as the engine would have done.
+    """
+    deployment = dict(state["deployment"])
+    adopted = [
+        {**resource, "id": found[resource["urn"]], "outputs": resource.get("inputs", {})}
+        for resource in pending_creates(state)
+        if resource["urn"] in found
+    ]
+    before = [
+        {**resource, "delete": True} if resource["urn"] in found else resource
+        for resource in deployment.get("resources") or ()
+    ]
+    pending = deployment.get("pending_operations") or ()
+    deployment["resources"] = [*before, *adopted]
+    deployment["pending_operations"] = [each for each in pending if each["type"] != "creating"]
+    return {**state, "deployment": deployment}
 
 
 def stale_locks(backend_url: str, stack: str) -> Iterator[Path]:
@@ -79,19 +90,21 @@ def recover(engine: Engine, find: Finder) -> None:
         click.echo("recovering: an earlier update was killed; taking its lock away", err=True)
         for lock in stale:
             lock.unlink(missing_ok=True)
-    begun = pending_creates(engine.export())
+    state = engine.export()
+    begun = pending_creates(state)
     if not begun:
         return
-    adopted: list[str] = []
-    for pending in begun:
-        name = pending.urn.rsplit("::", 1)[-1]
-        found = find(pending.kind, pending.inputs)
-        fate = f"adopting it as {found}" if found else "it does not exist, or is made again safely"
-        click.echo(f"recovering: {name} ({pending.kind}) was being created: {fate}", err=True)
-        if found:
-            adopted += ["--import-pending-creates", pending.urn]
-            adopted += ["--import-pending-creates", found]
-    if engine.refresh(*adopted, "--clear-pending-creates"):
+    found: dict[str, str] = {}
+    for resource in begun:
+        name, kind = resource["urn"].rsplit("::", 1)[-1], resource["type"]
+        identity = find(kind, resource.get("inputs", {}))
+        fate = f"adopting {identity}" if identity else "not there, or safe to make again"
+        click.echo(f"recovering: {name} ({kind}) was being created: {fate}", err=True)
+        if identity:
+            found[resource["urn"]] = identity
+    engine.restore(settle(state, found))
+    targets = [word for urn in found for word in ("--target", urn)]
+    if targets and engine.refresh(*targets):
         raise FailedError(
             f"stack {engine.stack} could not be recovered after a killed update; "
             "read the engine's message above, mend it and run the command again"

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scripts.deploy.recovery import pending_creates, stale_locks
+from scripts.deploy.recovery import pending_creates, settle, stale_locks
 
 
 def lock(backend: Path, *, pid: int, hostname: str) -> Path:
@@ -40,23 +40,49 @@ def test_a_backend_that_is_no_folder_has_no_locks_to_judge() -> None:
     assert list(stale_locks("s3://state", "local")) == []
 
 
-def test_only_creations_that_had_begun_are_pending() -> None:
-    vpc = {"urn": "urn:pulumi:local::trainyard::aws:ec2/vpc:Vpc::a", "type": "aws:ec2/vpc:Vpc"}
-    state = {
+VPC = {"urn": "urn:pulumi:local::trainyard::aws:ec2/vpc:Vpc::a", "type": "aws:ec2/vpc:Vpc"}
+SUBNET = {"urn": "urn:pulumi:local::trainyard::aws:ec2/subnet:Subnet::b", "type": "aws:ec2/subnet"}
+
+
+def interrupted(*resources: dict[str, object]) -> dict[str, object]:
+    return {
+        "version": 3,
         "deployment": {
+            "resources": list(resources),
             "pending_operations": [
-                {"type": "creating", "resource": {**vpc, "inputs": {"cidrBlock": "10.0.0.0/16"}}},
-                {"type": "deleting", "resource": vpc},
-                {"type": "updating", "resource": vpc},
-            ]
-        }
+                {"type": "creating", "resource": {**VPC, "inputs": {"cidrBlock": "10.0.0.0/16"}}},
+                {"type": "creating", "resource": SUBNET},
+                {"type": "deleting", "resource": VPC},
+            ],
+        },
     }
-    [pending] = pending_creates(state)
-    assert (pending.urn, pending.kind, pending.inputs) == (
-        vpc["urn"],
-        "aws:ec2/vpc:Vpc",
-        {"cidrBlock": "10.0.0.0/16"},
-    )
+
+
+def test_only_creations_that_had_begun_are_pending() -> None:
+    assert [each["urn"] for each in pending_creates(interrupted())] == [VPC["urn"], SUBNET["urn"]]
+
+
+def test_what_was_found_is_adopted_and_the_rest_is_forgotten() -> None:
+    assert settle(interrupted(), {VPC["urn"]: "vpc-1"})["deployment"] == {
+        "resources": [
+            {
+                **VPC,
+                "id": "vpc-1",
+                "inputs": {"cidrBlock": "10.0.0.0/16"},
+                "outputs": {"cidrBlock": "10.0.0.0/16"},
+            }
+        ],
+        "pending_operations": [{"type": "deleting", "resource": VPC}],
+    }
+
+
+def test_what_an_adopted_resource_was_to_replace_is_left_to_be_deleted() -> None:
+    old = {**VPC, "id": "vpc-0"}
+    settled = settle(interrupted(old), {VPC["urn"]: "vpc-1"})["deployment"]["resources"]
+    assert [(each["id"], each.get("delete")) for each in settled] == [
+        ("vpc-0", True),
+        ("vpc-1", None),
+    ]
 
 
 def test_a_new_stack_has_nothing_pending() -> None:

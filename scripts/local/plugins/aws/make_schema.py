@@ -11,7 +11,7 @@ import functools
 import importlib.util
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from scripts.local.plugins.aws.lookups import LOOKUPS
@@ -226,7 +226,7 @@ def build(resources: Iterable[str] = tuple(ROWS), lookups: Iterable[str] = tuple
     """Text of ``schema.json`` for the given type and look-up tokens."""
     types: dict[str, Shape] = {}
     version = json.loads((package_root() / "pulumi-plugin.json").read_text())["version"]
-    sections: dict[str, dict[str, Shape]] = {
+    sections: dict[str, Mapping[str, object]] = {
         "resources": {token: _resource(token, types) for token in sorted(resources)},
         "lookups": {token: _lookup(token, types) for token in sorted(lookups)},
         "provider": _provider(types),
