@@ -94,7 +94,7 @@ class Acceptance(pulumi.ComponentResource):
         return gate
 
     def _command(self, wave: Wave) -> str:
-        options = {
+        options: dict[str, str | float] = {
             "pool": wave.pool,
             "wave": wave.number,
             "nodes": wave.nodes,
@@ -105,8 +105,11 @@ class Acceptance(pulumi.ComponentResource):
             "report-dir": "reports",
             "timeout": self._config.timeout_seconds,
         }
+        if wave.floor_gbps is not None:
+            options["floor"] = wave.floor_gbps
         words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
-        return shlex.join(["yard", "gate", "run", *words])
+        fabric = [] if wave.efa else ["--no-efa"]
+        return shlex.join(["yard", "gate", "run", *words, *fabric])
 
 
 @cache

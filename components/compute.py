@@ -9,6 +9,7 @@ from pulumi_aws import ec2, eks
 from pydantic import Field
 
 from components.catalog import InstanceType, instance_type
+from components.catalog.floors import floor
 from components.naming import Names
 from components.nodes import METADATA, root_volume, tag_specifications
 from components.settings import (
@@ -78,6 +79,9 @@ class PoolConfig(Section):
     efa: Annotated[bool, REPLACES] = True
     """Whether its nodes join the fabric."""
 
+    floor_gbps: Annotated[float, Field(gt=0)] | None = None
+    """Lowest good all-reduce bus bandwidth in GB/s; needed where the catalog has no floor."""
+
     further_device_index: Annotated[Literal[0, 1], REPLACES] = 0
     """Device index on cards behind the first; the EC2 guide says 0, some clusters run with 1."""
 
@@ -122,6 +126,17 @@ class PoolConfig(Section):
             )
         elif self.efa and not kind.efa_interfaces:
             yield Problem("efa", f"is true, but {kind.name} has no EFA; set it to false")
+
+    @rule("instance_type", "waves", "efa", "floor_gbps")
+    def _can_be_judged(self) -> Iterator[Problem]:
+        known = self.efa and all(floor(self.instance_type, nodes) for nodes in self.waves)
+        if self.floor_gbps is None and not known:
+            without = "" if self.efa else " without EFA"
+            yield Problem(
+                "floor_gbps",
+                f"is missing, and the catalog has no floor for {self.instance_type}{without}; give "
+                "the lowest all-reduce bus bandwidth in GB/s that is good, or no wave can pass",
+            )
 
     @rule("capacity", "reservation")
     def _reservation_fits(self) -> Iterator[Problem]:
@@ -187,6 +202,8 @@ class AcceleratorPool(pulumi.ComponentResource):
                 number=number,
                 nodes=nodes,
                 instance_type=config.instance_type,
+                efa=config.efa,
+                floor_gbps=config.floor_gbps,
                 image_release=self._release,
                 group=group,
                 group_id=group.id,

@@ -103,6 +103,8 @@ def plain(error: ValidationError, known: Mapping[str, Sequence[str]]) -> list[Pr
     """
     found: list[Problem] = []
     for details in error.errors(include_url=False):
+        if _only_counts_good_items(details):
+            continue
         path = _path(details["loc"])
         problems: Sequence[Problem] = details.get("ctx", {}).get("problems", ())
         if problems:
@@ -110,6 +112,14 @@ def plain(error: ValidationError, known: Mapping[str, Sequence[str]]) -> list[Pr
         else:
             found.append(Problem(path, _sentence(path, details, known)))
     return found
+
+
+def _only_counts_good_items(details: Mapping[str, Any]) -> bool:
+    """Tell whether a list is long enough but for items that are problems of their own."""
+    seen, context = details["input"], details.get("ctx", {})
+    return (
+        details["type"] == "too_short" and is_sequence(seen) and len(seen) >= context["min_length"]
+    )
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:

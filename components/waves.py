@@ -37,6 +37,8 @@ class Wave:
     number: int
     nodes: int
     instance_type: str
+    efa: bool
+    floor_gbps: float | None
     image_release: str
     group: pulumi.Resource
     group_id: pulumi.Output[str]

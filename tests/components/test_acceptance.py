@@ -4,8 +4,10 @@ from pathlib import Path
 import pytest
 
 from components.acceptance import judges
+from components.settings import parse
+from components.site import Site, SiteConfig
 from tests.support.engine import Engine, run
-from tests.support.stacks import build
+from tests.support.stacks import build, raw
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +52,12 @@ def test_judges_change_with_their_code_and_not_with_other_files(tmp_path: Path) 
     assert judge(tmp_path) == before
     (folder / "judge.py").write_text("limit = 1")
     assert judge(tmp_path) != before
+
+
+def test_a_gate_of_a_pool_without_efa_demands_no_fabric_and_is_given_a_floor() -> None:
+    settings = raw("local")
+    settings["pools"][0] |= {"efa": False, "floor_gbps": 12.5}
+    config = parse(SiteConfig, settings, "file.yaml")
+    engine = run(lambda: Site(config, stack="local") and None)
+    command = engine.named("acceptance-train-1", "Command")["create"]
+    assert command.endswith(" --floor 12.5 --no-efa")

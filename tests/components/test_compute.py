@@ -172,5 +172,5 @@ def test_a_node_joins_its_disks_and_sets_huge_pages_aside_for_the_fabric() -> No
     text = base64.b64decode(engine.only("LaunchTemplate")["userData"]).decode()
     assert "    localStorage:\n      strategy: RAID0\n" in text
     assert "sysctl -w vm.nr_hugepages=5128" in text
-    without, _ = pool(efa=False)
+    without, _ = pool(efa=False, floor_gbps=10)
     assert "hugepages" not in base64.b64decode(without.only("LaunchTemplate")["userData"]).decode()

@@ -227,3 +227,36 @@ def test_a_region_that_the_catalog_does_not_know_is_said_to_be_unchecked() -> No
             "eu-north-1"
         )
     ]
+
+
+def test_a_list_that_is_long_enough_is_not_called_short_for_a_mistake_inside() -> None:
+    [problem] = problems(put("pools.0.root_gib", 1))
+    assert problem == "pools.0.root_gib: is the number 1; the least is 50"
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (
+            put("vault.recovery_days", 3),
+            "vault.recovery_days: is 3, which Secrets Manager does not offer; use 0, or 7 to 30",
+        ),
+        (
+            put("vault.recovery_days", 0),
+            (
+                "vault.recovery_days: is 0 in prod, where a deleted secret must be had back; "
+                "use 7 to 30"
+            ),
+        ),
+    ],
+)
+def test_a_deleted_secret_of_prod_can_be_had_back(change: Change, problem: str) -> None:
+    assert problems(change, stack="prod") == [problem]
+
+
+def test_a_pool_that_no_floor_can_judge_is_refused() -> None:
+    [problem] = problems(put("pools.0.efa", value=False))
+    assert problem == (
+        "pools.0.floor_gbps: is missing, and the catalog has no floor for p5.48xlarge without EFA; "
+        "give the lowest all-reduce bus bandwidth in GB/s that is good, or no wave can pass"
+    )
