@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -90,16 +91,16 @@ class Machine:
         make: Any = session.client
         return make(service, endpoint_url=self.shell["AWS_ENDPOINT_URL"])
 
-    def kubernetes(self) -> Client:
-        """Return an administrator's client of the control plane."""
-        return lightkube.Client(
-            config=lightkube.KubeConfig.from_file(self.home / "kubeconfig"), trust_env=False
-        )
+    def kubernetes(self) -> closing[Client]:
+        """Return an administrator's client of the control plane, to be used with ``with``."""
+        config = lightkube.KubeConfig.from_file(self.home / "kubeconfig")
+        return closing(lightkube.Client(config=config, trust_env=False))
 
     def nodes(self, **labels: str) -> list[Node]:
         """List nodes by the program's own labels, given without their prefix."""
         chosen = {f"trainyard.dev/{key}": value for key, value in labels.items()}
-        return list(self.kubernetes().list(Node, labels=chosen))
+        with self.kubernetes() as client:
+            return list(client.list(Node, labels=chosen))
 
     def stop(self) -> None:
         """Stop every process and remove the home."""
