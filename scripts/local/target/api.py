@@ -8,6 +8,7 @@ import httpx2
 from lightkube import ApiError, Client, KubeConfig
 from lightkube.codecs import from_dict
 from lightkube.resources.batch_v1 import Job
+from lightkube.resources.coordination_v1 import Lease
 from lightkube.resources.core_v1 import Node, Pod
 from lightkube.types import PatchType
 
@@ -69,6 +70,10 @@ class Api:
     def nodes(self) -> list[Json]:
         """Give all Nodes."""
         return [node.to_dict() for node in self._client.list(Node)]
+
+    def release_nodes(self) -> None:
+        """Take away all leases of nodes, so that another process may play them at once."""
+        self._client.deletecollection(Lease, namespace="kube-node-lease")
 
     def pod(self, namespace: str, name: str) -> Json:
         """Give a Pod; 404 is an ``ApiError``."""

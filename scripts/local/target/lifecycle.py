@@ -118,6 +118,10 @@ def _write(path: Path, content: bytes) -> None:
         write_private(path, content)
 
 
+NODE_PLAYER = "kwok"
+"""Each of its processes has an identity of its own, and waits for the leases of the one before."""
+
+
 @dataclass
 class _Start:
     """The course of one ``up``."""
@@ -157,6 +161,9 @@ class _Start:
         self.report(f"{part.name}: starting {part.version} ({part.about})")
         for sign in part.signs:
             sign.unlink(missing_ok=True)
+        if part.name == NODE_PLAYER:
+            with self.target.kubernetes() as api:
+                api.release_nodes()
         process.start(
             home,
             part.name,
