@@ -165,3 +165,13 @@ def test_every_goal_of_the_makefile_is_explained() -> None:
     [declared] = re.findall(r"^\.PHONY: (.*)$", text, re.MULTILINE)
     explained = set(re.findall(r"^(\w+):.*## ", text, re.MULTILINE))
     assert set(declared.split()) == explained
+
+
+def test_no_stack_file_holds_what_belongs_to_a_state() -> None:
+    found = [
+        f"{named(file)}: {line}"
+        for file in tracked("Pulumi.*.yaml")
+        for line in file.read_text().splitlines()
+        if line.startswith(("encryptionsalt", "secretsprovider", "encryptedkey"))
+    ]
+    assert found == []

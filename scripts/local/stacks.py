@@ -14,6 +14,8 @@ __all__ = ["Place", "place_of", "places", "seed_project", "stack_name", "working
 
 Settings = dict[str, Any]
 
+SALT = b"encryptionsalt:"
+
 
 @dataclass(frozen=True)
 class Place:
@@ -83,7 +85,9 @@ def working_copy(home: Home, stack_file: Path) -> Path:
     each call; PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER lets Pulumi find the salt in its state.
     """
     copy = home.stacks / stack_file.name
-    write_private(copy, _existing(stack_file).read_bytes())
+    lines = _existing(stack_file).read_bytes().splitlines(keepends=True)
+    # A salt that plain `pulumi` has left there may belong to the state of another home.
+    write_private(copy, b"".join(line for line in lines if not line.startswith(SALT)))
     return copy
 
 

@@ -60,7 +60,11 @@ class Machine:
             capture_output=True,
             text=True,
         ).stdout
-        return dict(entry.split("=", 1) for entry in listed.split("\0") if "=" in entry)
+        given = dict(entry.split("=", 1) for entry in listed.split("\0") if "=" in entry)
+        # Plain pulumi writes its salt into the stack file; the repository's stays as it is.
+        copy = self.home / "Pulumi.local.yaml"
+        shutil.copyfile(ROOT / "Pulumi.local.yaml", copy)
+        return {**given, "PULUMI_OPTION_CONFIG_FILE": str(copy)}
 
     def pulumi(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run plain ``pulumi`` in that environment."""
