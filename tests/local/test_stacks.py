@@ -72,3 +72,12 @@ def test_a_stack_is_made_beside_the_repository(folder: Path, home: Home) -> None
     seed = seed_project(home, folder)
     assert [path.name for path in seed.iterdir()] == ["Pulumi.yaml"]
     assert (seed / "Pulumi.yaml").read_text() == "name: trainyard\nruntime: python\n"
+
+
+def test_a_working_copy_leaves_out_the_salt_of_another_state(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.make()
+    original = tmp_path / "Pulumi.local.yaml"
+    original.write_text("config: {}\nencryptionsalt: v1:abc\n")
+    assert working_copy(home, original).read_text() == "config: {}\n"
+    assert original.read_text() == "config: {}\nencryptionsalt: v1:abc\n"
