@@ -18,11 +18,17 @@ Inputs = Mapping[str, Any]
 Look = Callable[["Finder", Inputs], str | None]
 
 
+def name_tag(inputs: Inputs) -> str | None:
+    """Return the ``Name`` tag that the program asked for."""
+    tags: Mapping[str, str] = {**inputs.get("tagsAll", {}), **inputs.get("tags", {})}
+    return tags.get("Name")
+
+
 def tagged(call: str, listed: str, key: str) -> Look:
     """Find an EC2 resource by its ``Name`` tag."""
 
     def look(finder: "Finder", inputs: Inputs) -> str | None:
-        name = {**inputs.get("tagsAll", {}), **inputs.get("tags", {})}.get("Name")
+        name = name_tag(inputs)
         if name is None:
             return None
         filters = [{"Name": "tag:Name", "Values": [name]}]
@@ -143,7 +149,7 @@ def alias(finder: "Finder", inputs: Inputs) -> str | None:
 
 def key(finder: "Finder", inputs: Inputs) -> str | None:
     """Find a KMS key by its ``Name`` tag; keys waiting for deletion do not count."""
-    name = {**inputs.get("tagsAll", {}), **inputs.get("tags", {})}.get("Name")
+    name = name_tag(inputs)
     for entry in finder.call("kms", "list_keys", Limit=1000)["Keys"]:
         identity = entry["KeyId"]
         tags = finder.call("kms", "list_resource_tags", KeyId=identity)["Tags"]
@@ -156,7 +162,7 @@ def key(finder: "Finder", inputs: Inputs) -> str | None:
 
 def file_system(finder: "Finder", inputs: Inputs) -> str | None:
     """Find a file system by its ``Name`` tag."""
-    name = {**inputs.get("tagsAll", {}), **inputs.get("tags", {})}.get("Name")
+    name = name_tag(inputs)
     for entry in finder.call("fsx", "describe_file_systems")["FileSystems"]:
         if {"Key": "Name", "Value": name} in entry.get("Tags", []):
             return str(entry["FileSystemId"])

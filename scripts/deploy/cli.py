@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import click
 
 from scripts.deploy.adoption import Finder
 from scripts.deploy.engine import ROOT, Engine
 from scripts.deploy.recovery import recover
-from scripts.deploy.targets import TARGETS, choose, current
+from scripts.deploy.targets import TARGETS, choose
 from scripts.errors import FailedError, UsageError
 from scripts.local.env import environment
 from scripts.local.home import find_home
@@ -87,11 +88,8 @@ def down(stack: str, target: str) -> None:
 def _prepare(stack: str, wanted: str) -> Deployment:
     """Judge the stack file, choose the target, make it ready, and select the stack."""
     file = ROOT / f"Pulumi.{stack}.yaml"
-    if not file.exists():
-        known = ", ".join(sorted(path.name.split(".")[1] for path in ROOT.glob("Pulumi.*.yaml")))
-        raise UsageError(f"there is no stack {stack!r}: no {file.name} here; stacks: {known}")
     place = place_of(file)
-    target, reason = choose(stack, wanted, *current())
+    target, reason = choose(stack, wanted, os.environ, Path.home())
     say(reason)
     tools = ensure()
     if target == "aws":

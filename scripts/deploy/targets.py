@@ -1,6 +1,5 @@
 """Where a stack runs: on AWS, or on the embedded target of this machine."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -45,8 +44,3 @@ def choose(stack: str, wanted: str, environment: Mapping[str, str], home: Path) 
         f"stack {stack} runs on the embedded target: this shell has no AWS credentials "
         "(a simulated AWS API, nothing in the cloud is read or changed)"
     )
-
-
-def current() -> tuple[Mapping[str, str], Path]:
-    """Return the environment and the home folder of this process."""
-    return os.environ, Path.home()

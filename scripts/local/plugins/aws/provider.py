@@ -21,6 +21,7 @@ from scripts.local.plugins.aws.session import (
     NotAStandInError,
     Session,
 )
+from scripts.local.plugins.shared.differences import DIFFERENCE_KINDS
 from scripts.local.plugins.shared.wire import from_struct, plain_props, to_struct
 
 if TYPE_CHECKING:
@@ -34,15 +35,6 @@ T = TypeVar("T")
 
 _NOTHING: Final = Session(endpoint="", region="")
 """Stands in for the session while the provider's settings are unknown."""
-
-_KINDS: Final = {
-    ("add", False): provider_pb2.PropertyDiff.ADD,
-    ("add", True): provider_pb2.PropertyDiff.ADD_REPLACE,
-    ("delete", False): provider_pb2.PropertyDiff.DELETE,
-    ("delete", True): provider_pb2.PropertyDiff.DELETE_REPLACE,
-    ("update", False): provider_pb2.PropertyDiff.UPDATE,
-    ("update", True): provider_pb2.PropertyDiff.UPDATE_REPLACE,
-}
 
 
 class AwsProvider(provider_pb2_grpc.ResourceProviderServicer):
@@ -161,7 +153,9 @@ class AwsProvider(provider_pb2_grpc.ResourceProviderServicer):
             deleteBeforeReplace=plan.delete_first,
             hasDetailedDiff=True,
             detailedDiff={
-                it.path: provider_pb2.PropertyDiff(kind=_KINDS[it.how, it.replaces], inputDiff=True)
+                it.path: provider_pb2.PropertyDiff(
+                    kind=DIFFERENCE_KINDS[it.how, it.replaces], inputDiff=True
+                )
                 for it in plan.differences
             },
         )

@@ -19,6 +19,7 @@ from scripts.local.plugins.command.schema import schema
 from scripts.local.plugins.command.values import Mask, text
 from scripts.local.plugins.shared import serving
 from scripts.local.plugins.shared.children import Running
+from scripts.local.plugins.shared.differences import DIFFERENCE_KINDS
 from scripts.local.plugins.shared.engine import Engine
 from scripts.local.plugins.shared.wire import from_struct, plain_props, to_struct
 
@@ -30,14 +31,6 @@ if TYPE_CHECKING:
     from scripts.local.plugins.shared.wire import Props
 
 _ID_BYTES: Final = 4
-_KINDS: Final = {
-    ("add", False): provider_pb2.PropertyDiff.ADD,
-    ("add", True): provider_pb2.PropertyDiff.ADD_REPLACE,
-    ("delete", False): provider_pb2.PropertyDiff.DELETE,
-    ("delete", True): provider_pb2.PropertyDiff.DELETE_REPLACE,
-    ("update", False): provider_pb2.PropertyDiff.UPDATE,
-    ("update", True): provider_pb2.PropertyDiff.UPDATE_REPLACE,
-}
 
 
 class CommandProvider(provider_pb2_grpc.ResourceProviderServicer):
@@ -127,7 +120,7 @@ class CommandProvider(provider_pb2_grpc.ResourceProviderServicer):
             hasDetailedDiff=True,
             detailedDiff={
                 name: provider_pb2.PropertyDiff(
-                    kind=_KINDS[change.how, change.replaces], inputDiff=True
+                    kind=DIFFERENCE_KINDS[change.how, change.replaces], inputDiff=True
                 )
                 for name, change in changes.items()
             },
