@@ -5,7 +5,7 @@ SHELL  := /bin/bash
 YARD   := .venv/bin/yard
 
 .DEFAULT_GOAL := help
-.PHONY: help up preview down status check test unit e2e bench fix schema clean
+.PHONY: help up preview down status check test unit e2e bench fix schema docs clean
 
 help: ## Show this list.
 	@echo "make TARGET [STACK=local|dev|prod] [TARGET=auto|embedded|aws]"
@@ -53,6 +53,9 @@ fix: .venv/ready ## Format, and mend what the linter can mend.
 
 schema: .venv/ready ## Write the JSON Schema of the stack files again.
 	$(YARD) config schema > schema/site.schema.json
+
+docs: .venv/ready ## Write the reference page of instance types again.
+	$(YARD) catalog docs > docs/instance-types.md
 
 .venv/ready: uv.lock pyproject.toml
 	@scripts/bootstrap.sh

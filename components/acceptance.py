@@ -86,7 +86,14 @@ class Acceptance(pulumi.ComponentResource):
             stdin=self._kubeconfig,
             logging=local.Logging.STDERR,
             add_previous_output_in_env=False,
-            triggers=[judges(), wave.group_id, wave.image_release, command, self.namespace],
+            triggers=[
+                judges(),
+                wave.group_id,
+                wave.image_release,
+                wave.template_version,
+                command,
+                self.namespace,
+            ],
             opts=pulumi.ResourceOptions(parent=self, depends_on=[wave.group, *self._after]),
         )
         self.verdicts[label] = gate.stdout

@@ -1,167 +1,25 @@
 """The compute layer: pools of accelerator nodes that come up in waves, each behind a gate."""
 
 import base64
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+import hashlib
 
 import pulumi
-from pulumi_aws import ec2, eks
-from pydantic import Field
+from pulumi_aws import autoscaling, ec2, eks
 
+from components.addressing import updated_at_once
 from components.catalog import InstanceType, instance_type
-from components.catalog.floors import floor
+from components.catalog.nodes import image_type, repairs
+from components.layout import Interface
 from components.naming import Names
+from components.node_config import Join, user_data
 from components.nodes import METADATA, root_volume, tag_specifications
-from components.settings import (
-    REPLACES,
-    AmiRelease,
-    Dns,
-    InstanceName,
-    Problem,
-    Reservation,
-    Section,
-    ZoneId,
-    rule,
-)
-from components.waves import GPU, Capacity, Gate, Wave, capacity
+from components.pools import PoolConfig, RepairConfig
+from components.waves import GPU, NEURON, UNPROVED, Gate, Wave
 
-__all__ = ["AcceleratorPool", "PoolConfig", "interfaces"]
+__all__ = ["AcceleratorPool"]
 
-LARGEST_GROUP = 450
-"""Nodes in one managed node group (EKS quotas)."""
-
-FIRST_SHARE = 10
-"""The first wave is at most this part of a pool: what it teaches must come cheap."""
-
-SMALLEST_FIRST = 2
-"""A first wave may always have two nodes, since no link can be measured with one."""
-
-AMI_TYPES = {"x86_64": "AL2023_x86_64_NVIDIA", "arm64": "AL2023_ARM_64_NVIDIA"}
-"""Image with the driver, by architecture; the plain image has none."""
-
-CAPACITY_TYPES = {
-    "on-demand": "ON_DEMAND",
-    "spot": "SPOT",
-    "reservation": "ON_DEMAND",
-    "capacity-block": "CAPACITY_BLOCK",
-}
-
-HUGE_PAGES = 5128
-"""Pages of 2 MiB for EFA's buffers: 5 GiB and a little (what the EFA installer sets)."""
-
-
-class PoolConfig(Section):
-    """A pool of equal accelerator nodes."""
-
-    name: Annotated[Dns, REPLACES]
-    """What jobs call it."""
-
-    instance_type: Annotated[InstanceName, REPLACES]
-    """EC2 instance type, one with accelerators."""
-
-    zone: Annotated[ZoneId, REPLACES]
-    """The one zone where it lives: the fabric does not leave a zone."""
-
-    waves: Annotated[tuple[Annotated[int, Field(ge=1, le=LARGEST_GROUP)], ...], Field(min_length=1)]
-    """Nodes of each wave, in order; a wave waits until the one before has proved itself."""
-
-    capacity: Annotated[Literal["on-demand", "spot", "reservation", "capacity-block"], REPLACES] = (
-        "on-demand"
-    )
-    """How its instances are bought."""
-
-    reservation: Reservation | None = None
-    """Id of the capacity reservation or capacity block, when bought so."""
-
-    ami_release: AmiRelease | None = None
-    """Image release when it differs from the catalog's, to try a new one on one pool first."""
-
-    efa: Annotated[bool, REPLACES] = True
-    """Whether its nodes join the fabric."""
-
-    floor_gbps: Annotated[float, Field(gt=0)] | None = None
-    """Lowest good all-reduce bus bandwidth in GB/s; needed where the catalog has no floor."""
-
-    further_device_index: Annotated[Literal[0, 1], REPLACES] = 0
-    """Device index on cards behind the first; the EC2 guide says 0, some clusters run with 1."""
-
-    root_gib: Annotated[int, Field(ge=50, le=16384)] = 200
-    """Root disk; images and scratch go to the local NVMe where there is some."""
-
-    @property
-    def nodes(self) -> int:
-        """Nodes of all waves."""
-        return sum(self.waves)
-
-    @property
-    def capacity_to_share(self) -> Capacity:
-        """What all its nodes have for jobs."""
-        kind = instance_type(self.instance_type)
-        return capacity(self.name, kind, self.nodes, efa=self.efa)
-
-    @rule("waves")
-    def _first_wave_is_small(self) -> Iterator[Problem]:
-        most = max(SMALLEST_FIRST, self.nodes // FIRST_SHARE)
-        if self.waves[0] > most:
-            yield Problem(
-                "waves.0",
-                f"is {self.waves[0]} of {self.nodes} nodes; the first wave has at most "
-                f"{most} (two, or a tenth of the pool), so move the rest to later waves",
-            )
-
-    @rule("instance_type", "efa")
-    def _type_can(self) -> Iterator[Problem]:
-        kind = instance_type(self.instance_type)
-        if kind.accelerator is None:
-            yield Problem(
-                "instance_type",
-                f"is {kind.name}, which has no accelerator; use a type that has, or run plain "
-                "work on the system nodes",
-            )
-        elif kind.accelerator.vendor != "nvidia":
-            yield Problem(
-                "instance_type",
-                f"is {kind.name} with {kind.accelerator.name}, for which this program has no "
-                "device plugin; use a type with NVIDIA GPUs",
-            )
-        elif self.efa and not kind.efa_interfaces:
-            yield Problem("efa", f"is true, but {kind.name} has no EFA; set it to false")
-
-    @rule("instance_type", "waves", "efa", "floor_gbps")
-    def _can_be_judged(self) -> Iterator[Problem]:
-        known = self.efa and all(floor(self.instance_type, nodes) for nodes in self.waves)
-        if self.floor_gbps is None and not known:
-            without = "" if self.efa else " without EFA"
-            yield Problem(
-                "floor_gbps",
-                f"is missing, and the catalog has no floor for {self.instance_type}{without}; give "
-                "the lowest all-reduce bus bandwidth in GB/s that is good, or no wave can pass",
-            )
-
-    @rule("capacity", "reservation")
-    def _reservation_fits(self) -> Iterator[Problem]:
-        reserved = self.capacity in {"reservation", "capacity-block"}
-        if reserved and self.reservation is None:
-            yield Problem(
-                "reservation",
-                f"is missing, but capacity is {self.capacity}; give the id that starts with cr-",
-            )
-        if not reserved and self.reservation is not None:
-            yield Problem(
-                "reservation",
-                f"is {self.reservation}, but capacity is {self.capacity}; set capacity to "
-                "reservation or capacity-block, or leave the id out",
-            )
-
-    @rule("instance_type", "capacity")
-    def _placed_together(self) -> Iterator[Problem]:
-        kind = instance_type(self.instance_type)
-        if self.capacity == "on-demand" and not kind.placement_group:
-            yield Problem(
-                "capacity",
-                f"is on-demand, but {kind.name} cannot be in a placement group; use "
-                "reservation or capacity-block",
-            )
+CUSTOM = "CUSTOM"
+"""Image type of a group whose template names the image."""
 
 
 class AcceleratorPool(pulumi.ComponentResource):
@@ -177,6 +35,10 @@ class AcceleratorPool(pulumi.ComponentResource):
         names: Names,
         kubernetes: str,
         image_release: str,
+        pods_per_node: int,
+        cluster_endpoint: pulumi.Input[str],
+        cluster_authority: pulumi.Input[str | None],
+        service_cidr: str,
         subnet_id: pulumi.Input[str],
         security_group_ids: list[pulumi.Output[str]],
         node_role_arn: pulumi.Input[str],
@@ -189,14 +51,17 @@ class AcceleratorPool(pulumi.ComponentResource):
         self._name, self._config, self._names = name, config, names
         self._kind = instance_type(config.instance_type)
         self._own = pulumi.ResourceOptions(parent=self)
-        self._release = config.ami_release or image_release
+        self._kubernetes = kubernetes
+        self._release = config.ami or config.ami_release or image_release
+        self._pods_per_node = pods_per_node
+        self._join = (cluster_endpoint, cluster_authority, service_cidr)
+        self._subnet_id, self._node_role_arn = subnet_id, node_role_arn
 
         template = self._template(security_group_ids, volume_key_arn)
-        proof = after
+        proof: list[pulumi.Resource] = after
         for number, nodes in enumerate(config.waves, start=1):
-            group = self._group(
-                number, nodes, kubernetes, subnet_id, node_role_arn, template, proof
-            )
+            group = self._group(number, nodes, template, proof)
+            self._schedule(number, nodes, group)
             wave = Wave(
                 pool=config.name,
                 number=number,
@@ -205,25 +70,26 @@ class AcceleratorPool(pulumi.ComponentResource):
                 efa=config.efa,
                 floor_gbps=config.floor_gbps,
                 image_release=self._release,
+                template_version=template.latest_version.apply(str),
                 group=group,
                 group_id=group.id,
             )
-            proof = [gate(wave)]
+            proof = [group if self._is_to_come else gate(wave)]
         self.nodes = config.nodes
         self.register_outputs({"nodes": self.nodes})
+
+    @property
+    def _is_to_come(self) -> bool:
+        """Whether the capacity starts later, so that no node can be proved in this update."""
+        term = self._config.capacity.term
+        return term is not None and term.starts is not None
 
     def _template(
         self, security_group_ids: list[pulumi.Output[str]], volume_key_arn: pulumi.Input[str]
     ) -> "ec2.LaunchTemplate":
         config, label = self._config, self._names.physical(self._config.name)
-        capacity: dict[str, Any] = {}
-        if config.reservation:
-            capacity["capacity_reservation_specification"] = {
-                "capacity_reservation_target": {"capacity_reservation_id": config.reservation}
-            }
-        if config.capacity == "capacity-block":
-            capacity["instance_market_options"] = {"market_type": "capacity-block"}
-        if config.capacity == "on-demand":
+        bought = config.capacity.template()
+        if config.capacity.placed and config.efa:
             group = ec2.PlacementGroup(
                 self._name,
                 name=label,
@@ -231,120 +97,174 @@ class AcceleratorPool(pulumi.ComponentResource):
                 tags=self._names.called(label),
                 opts=self._own,
             )
-            capacity["placement"] = {"group_name": group.name}
+            bought["placement"] = {"group_name": group.name}
         return ec2.LaunchTemplate(
             self._name,
             name=label,
+            image_id=config.ami,
             instance_type=config.instance_type,
             block_device_mappings=[root_volume(config.root_gib, volume_key_arn)],
             metadata_options=METADATA,
-            network_interfaces=interfaces(
-                self._kind,
-                security_group_ids,
-                efa=config.efa,
-                further_device_index=config.further_device_index,
-            ),
-            user_data=base64.b64encode(_user_data(self._kind, efa=config.efa).encode()).decode(),
+            network_interfaces=[
+                _interface(each, security_group_ids) for each in config.node_interfaces
+            ],
+            user_data=self._user_data(),
             tag_specifications=tag_specifications(self._names, label),
             update_default_version=True,
             tags=self._names.called(label),
             opts=self._own,
-            **capacity,
+            **bought,
         )
+
+    def _user_data(self) -> pulumi.Input[str]:
+        """Return the node's user data; an image of our own also learns how to join."""
+        kind, efa, pods = self._kind, self._config.efa, self._pods_per_node
+        if not self._config.ami:
+            return _encoded(user_data(kind, efa=efa, pods_per_node=pods))
+        taints = tuple(f"{key}={value}:NoSchedule" for key, value in self._taints().items())
+
+        def joined(known: list[str]) -> str:
+            endpoint, authority, cidr = known
+            join = Join(
+                cluster=self._names.cluster,
+                endpoint=endpoint,
+                authority=authority,
+                service_cidr=cidr,
+                taints=taints,
+            )
+            return _encoded(user_data(kind, efa=efa, pods_per_node=pods, join=join))
+
+        return pulumi.Output.all(*self._join).apply(joined)
+
+    def _taints(self) -> dict[str, str]:
+        """Return the taints of every node: not proved yet, and for work with accelerators only."""
+        nvidia = self._kind.accelerator is None or self._kind.accelerator.vendor == "nvidia"
+        return {UNPROVED: "true", GPU if nvidia else NEURON: "present"}
 
     def _group(
         self,
         number: int,
         nodes: int,
-        kubernetes: str,
-        subnet_id: pulumi.Input[str],
-        node_role_arn: pulumi.Input[str],
         template: "ec2.LaunchTemplate",
         proof: list[pulumi.Resource],
     ) -> "eks.NodeGroup":
-        """Make a wave: a node group of its own can be replaced, and rolled back, alone."""
+        """Make a wave: a node group of its own can be replaced, and rolled back, alone.
+
+        What makes it another group is part of its name, so that the new one can stand beside the
+        old one until it has joined. Held capacity has no room for two: the old one goes first.
+        """
         config, names = self._config, self._names
         label = f"{config.name}-{number}"
+        ours = config.ami is not None
+        coming = self._is_to_come
+        least = 0 if coming else nodes
         return eks.NodeGroup(
             f"{self._name}-{number}",
             cluster_name=names.cluster,
-            node_group_name=label,
-            node_role_arn=node_role_arn,
-            subnet_ids=[subnet_id],
-            ami_type=AMI_TYPES[self._kind.architecture],
-            capacity_type=CAPACITY_TYPES[config.capacity],
-            version=kubernetes,
-            release_version=self._release,
+            node_group_name=f"{label}-{self._fingerprint()}",
+            node_role_arn=self._node_role_arn,
+            subnet_ids=[self._subnet_id],
+            ami_type=CUSTOM if ours else self._image_type(),
+            capacity_type=config.capacity.capacity_type,
+            version=None if ours else self._kubernetes,
+            release_version=None if ours else self._release,
             launch_template={"id": template.id, "version": template.latest_version.apply(str)},
-            scaling_config={"min_size": nodes, "desired_size": nodes, "max_size": nodes},
-            update_config={"max_unavailable": 1},
-            labels={"trainyard.dev/pool": config.name, "trainyard.dev/wave": str(number)},
+            scaling_config={"min_size": least, "desired_size": least, "max_size": nodes},
+            update_config={
+                "max_unavailable": updated_at_once(nodes),
+                "update_strategy": "MINIMAL" if config.capacity.held else "DEFAULT",
+            },
+            node_repair_config=_repair(config.repair, self._kind),
+            labels={
+                "trainyard.dev/pool": config.name,
+                "trainyard.dev/wave": str(number),
+                "trainyard.dev/image": self._release,
+            },
             taints=[
-                {"key": "trainyard.dev/unproved", "value": "true", "effect": "NO_SCHEDULE"},
-                {"key": GPU, "value": "present", "effect": "NO_SCHEDULE"},
+                {"key": key, "value": value, "effect": "NO_SCHEDULE"}
+                for key, value in self._taints().items()
             ],
             tags=names.called(names.physical(label)),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=proof),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=proof,
+                delete_before_replace=config.capacity.held,
+                # From its start on, a schedule says how many nodes there are.
+                ignore_changes=["scalingConfig"] if coming else None,
+            ),
         )
 
+    def _image_type(self) -> str:
+        found = image_type(self._kind, self._kubernetes)
+        if found is None:
+            raise ValueError(f"no image for {self._kind.name} and Kubernetes {self._kubernetes}")
+        return found.type
 
-def interfaces(
-    kind: InstanceType,
-    security_group_ids: list[pulumi.Output[str]],
-    *,
-    efa: bool,
-    further_device_index: int,
-) -> "list[ec2.LaunchTemplateNetworkInterfaceArgsDict]":
-    """Return the network interfaces of a node: one with addresses, and one for EFA on each card.
+    def _fingerprint(self) -> str:
+        """Return a short hash of all that would make another group of a wave."""
+        config = self._config
+        what = (
+            config.zone,
+            config.instance_type,
+            config.capacity.model_dump_json(exclude={"starts", "ends"}),
+            config.ami is not None,
+            config.node_interfaces,
+        )
+        return hashlib.sha256(repr(what).encode()).hexdigest()[:6]
 
-    The first can be no EFA-only interface. Card 0 gets one beside it where it can carry EFA, and
-    each further card one of its own (EC2 guide, EFA on accelerated instance types). They name no
-    subnet, because a managed node group refuses a template that does.
-    """
+    def _schedule(self, number: int, nodes: int, group: "eks.NodeGroup") -> None:
+        """Ask for the nodes when their capacity starts, and drain them before it ends."""
+        term = self._config.capacity.term
+        if term is None:
+            return
+        scaled = group.resources[0].autoscaling_groups[0].name
+        for role, moment, size in (("start", term.starts, nodes), ("drain", term.drain, 0)):
+            if moment is not None:
+                autoscaling.Schedule(
+                    f"{self._name}-{number}-{role}",
+                    autoscaling_group_name=scaled,
+                    scheduled_action_name=f"{self._config.name}-{number}-{role}",
+                    start_time=f"{moment:%Y-%m-%dT%H:%M:%SZ}",
+                    min_size=size,
+                    desired_capacity=size,
+                    max_size=nodes,
+                    opts=self._own,
+                )
 
-    def one(card: int, device: int, kind_of: str) -> "ec2.LaunchTemplateNetworkInterfaceArgsDict":
-        return {
-            "network_card_index": card,
-            "device_index": device,
-            "interface_type": kind_of,
-            "security_groups": security_group_ids,
-            "delete_on_termination": "true",
-        }
 
-    if not efa:
-        return [one(0, 0, "interface")]
-    first = [one(0, 1, "efa-only")] if kind.efa_on_first_card else []
-    further = [one(card, further_device_index, "efa-only") for card in range(1, kind.network_cards)]
-    return [one(0, 0, "interface"), *first, *further]
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
 
 
-def _user_data(kind: InstanceType, *, efa: bool) -> str:
-    """Return what a node is told before its kubelet starts."""
-    storage = "\n    localStorage:\n      strategy: RAID0" if kind.local_nvme_gb else " {}"
-    settings = ["fs.inotify.max_user_instances=8192", "vm.max_map_count=1048576"]
-    if efa:
-        settings.append(f"vm.nr_hugepages={HUGE_PAGES}")
-    return "\n".join(
-        [
-            "MIME-Version: 1.0",
-            'Content-Type: multipart/mixed; boundary="trainyard"',
-            "",
-            "--trainyard",
-            "Content-Type: application/node.eks.aws",
-            "",
-            "apiVersion: node.eks.aws/v1alpha1",
-            "kind: NodeConfig",
-            "spec:",
-            f"  instance:{storage}",
-            "",
-            "--trainyard",
-            'Content-Type: text/x-shellscript; charset="us-ascii"',
-            "",
-            "#!/bin/bash",
-            "set -o errexit",
-            *(f"sysctl -w {setting}" for setting in settings),
-            "",
-            "--trainyard--",
-            "",
-        ]
-    )
+def _interface(
+    place: Interface, security_group_ids: list[pulumi.Output[str]]
+) -> "ec2.LaunchTemplateNetworkInterfaceArgsDict":
+    """Return an interface for a template, without a subnet: a managed group refuses one there."""
+    return {
+        "network_card_index": place.card,
+        "device_index": place.device,
+        "interface_type": place.kind,
+        "security_groups": security_group_ids,
+        "delete_on_termination": "true",
+    }
+
+
+def _repair(config: RepairConfig, kind: InstanceType) -> "eks.NodeGroupNodeRepairConfigArgsDict":
+    """Return what EKS may repair: after a grace, one by one, and never half a wave."""
+    if not config.enabled or kind.accelerator is None:
+        return {"enabled": False}
+    known = repairs()
+    return {
+        "enabled": True,
+        "max_parallel_nodes_repaired_count": config.at_once,
+        "max_unhealthy_node_threshold_percentage": config.most_unhealthy_percent,
+        "node_repair_config_overrides": [
+            {
+                "node_monitoring_condition": known.condition,
+                "node_unhealthy_reason": reason,
+                "min_repair_wait_time_mins": config.grace_minutes,
+                "repair_action": action,
+            }
+            for reason, action in known.reasons[kind.accelerator.vendor].items()
+        ],
+    }

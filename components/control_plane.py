@@ -1,7 +1,6 @@
 """The control plane layer: the EKS cluster, who may reach it, its add-ons and its own nodes."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 import pulumi
@@ -9,13 +8,15 @@ import pulumi_kubernetes as kubernetes
 from pulumi_aws import cloudwatch, ec2, eks, iam
 from pydantic import Field
 
-from components.addressing import WARM_ADDRESSES
+from components.access_entries import ADMINISTRATOR, AccessConfig, Entry, admit, deployer
+from components.addons import AddonConfig, Installer, told
 from components.catalog import instance_type, releases
-from components.documents import allow, document, pod_trust, service_trust
+from components.catalog.networks import quota
+from components.documents import service_trust
 from components.keys import CustomerKey, through, to_log_group
 from components.naming import Names
 from components.nodes import METADATA, node_role, root_volume, tag_specifications
-from components.settings import AddonVersion, Cidr, InstanceName, Problem, RoleArn, Section, rule
+from components.settings import Cidr, Dns, InstanceName, Problem, RoleArn, Section, rule
 
 __all__ = ["ControlPlane", "ControlPlaneConfig"]
 
@@ -27,34 +28,18 @@ NARROWEST_OPEN = 24
 ROOT_GIB = 100
 """Root disk of a system node: images of add-ons and operators."""
 
-IDENTITIES: Mapping[str, tuple[str, str | None]] = {
-    "vpc-cni": ("aws-node", "AmazonEKS_CNI_Policy"),
-    "aws-ebs-csi-driver": ("ebs-csi-controller-sa", "service-role/AmazonEBSCSIDriverPolicy"),
-    "aws-fsx-csi-driver": ("fsx-csi-controller-sa", None),
-}
-"""Add-on -> its service account and the policy that AWS keeps for it; ours when there is none."""
 
-BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
-"""Add-ons that nodes need to become ready; the others need nodes to run on."""
+class ClusterQuotasConfig(Section):
+    """Quotas of the account that AWS has raised; the defaults are what an account has at first."""
 
-AddonName = Literal[
-    "aws-ebs-csi-driver",
-    "aws-fsx-csi-driver",
-    "coredns",
-    "eks-pod-identity-agent",
-    "kube-proxy",
-    "vpc-cni",
-]
+    node_groups: Annotated[int, Field(ge=2)] = quota("node_groups").value
+    """Managed node groups of the cluster: one for each wave, and the system group."""
 
+    nodes_per_group: Annotated[int, Field(ge=1)] = quota("nodes_per_group").value
+    """Nodes of a wave at most."""
 
-class AddonConfig(Section):
-    """Another version of an add-on than the catalog's."""
-
-    name: AddonName
-    """Name that EKS gives the add-on."""
-
-    version: AddonVersion
-    """Exact version, as `aws eks describe-addon-versions` prints it."""
+    nodes: Annotated[int, Field(ge=1)] = quota("nodes_per_cluster").value
+    """Nodes of the cluster, as a ceiling to plan with."""
 
 
 class ControlPlaneConfig(Section):
@@ -66,8 +51,14 @@ class ControlPlaneConfig(Section):
     administrators: tuple[RoleArn, ...] = ()
     """Roles with all rights in the cluster, besides the one that deploys."""
 
+    access: tuple[AccessConfig, ...] = ()
+    """Other roles that enter the cluster, each with what it may do where."""
+
     public_access: tuple[Cidr, ...] = ()
     """Addresses that may reach the API from outside; when empty, it is private."""
+
+    api_clients: tuple[Dns, ...] = ()
+    """Neighbours, as named under network.neighbours, that may reach the private API."""
 
     system_type: InstanceName = "m7i.xlarge"
     """Instance type of the nodes that run DNS, controllers and exporters."""
@@ -84,6 +75,15 @@ class ControlPlaneConfig(Section):
     log_days: Literal[30, 90, 180, 365, 400, 545, 731] = 365
     """Days for which the control plane's logs are kept."""
 
+    quotas: ClusterQuotasConfig = ClusterQuotasConfig()
+    """Quotas that AWS has raised."""
+
+    support: Literal["standard", "extended"] = "standard"
+    """After a version's time: upgraded by EKS (standard), or kept for a fee (extended)."""
+
+    zonal_shift: bool = True
+    """Whether traffic to the cluster may be moved away from a zone that is impaired."""
+
     @rule("kubernetes")
     def _version_is_known(self) -> Iterator[Problem]:
         if self.kubernetes not in releases():
@@ -96,12 +96,31 @@ class ControlPlaneConfig(Section):
     @rule("public_access")
     def _narrow_access(self) -> Iterator[Problem]:
         for position, block in enumerate(self.public_access):
-            if block.prefixlen < NARROWEST_OPEN:
+            if not block.is_global:
+                yield Problem(
+                    f"public_access.{position}",
+                    f"is {block}, which is no public range, so EKS refuses it; name its network "
+                    "under network.neighbours and in api_clients instead",
+                )
+            elif block.prefixlen < NARROWEST_OPEN:
                 yield Problem(
                     f"public_access.{position}",
                     f"is {block}, a wide range for a cluster's API; use /{NARROWEST_OPEN} or "
                     "narrower, or leave the list empty and come through the network",
                 )
+
+    @rule("api_clients")
+    def _clients_differ(self) -> Iterator[Problem]:
+        for position, name in enumerate(self.api_clients):
+            if name in self.api_clients[:position]:
+                yield Problem(f"api_clients.{position}", f"is {name} again; name it once")
+
+    @rule("addons")
+    def _addons_differ(self) -> Iterator[Problem]:
+        names = [addon.name for addon in self.addons]
+        for position, name in enumerate(names):
+            if name in names[:position]:
+                yield Problem(f"addons.{position}.name", f"is {name} again; name it once")
 
     @rule("system_type")
     def _system_nodes_are_plain(self) -> Iterator[Problem]:
@@ -115,14 +134,23 @@ class ControlPlaneConfig(Section):
 
     def addon_versions(self) -> dict[str, str]:
         """Return the version of every add-on."""
-        ours = {addon.name: addon.version for addon in self.addons}
-        return {**releases()[self.kubernetes].addons, **ours}
+        pins = {name: pin.version for name, pin in releases()[self.kubernetes].addons.items()}
+        return {**pins, **{addon.name: addon.version for addon in self.addons}}
+
+    def roles(self) -> Iterator[tuple[str, str]]:
+        """Yield every role that is let in, with the path of the setting that names it."""
+        for position, role in enumerate(self.administrators):
+            yield f"administrators.{position}", role
+        for position, access in enumerate(self.access):
+            yield f"access.{position}.role", access.role
 
 
 class ControlPlane(pulumi.ComponentResource):
     """An EKS cluster that only named roles reach, and the Kubernetes provider that speaks to it."""
 
     cluster_name: pulumi.Output[str]
+    cluster_endpoint: pulumi.Output[str]
+    cluster_authority: pulumi.Output[str | None]
     cluster_group_id: pulumi.Output[str]
     kubeconfig: pulumi.Output[str]
     node_role_arn: pulumi.Output[str]
@@ -130,7 +158,7 @@ class ControlPlane(pulumi.ComponentResource):
     provider: "kubernetes.Provider"
     ready: list[pulumi.Resource]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the caller names every wire
         self,
         name: str,
         config: ControlPlaneConfig,
@@ -138,42 +166,49 @@ class ControlPlane(pulumi.ComponentResource):
         names: Names,
         service_cidr: str,
         subnet_ids: list[pulumi.Output[str]],
+        api_group_id: pulumi.Input[str],
         node_group_id: pulumi.Input[str],
+        gpu_pools: Sequence[str],
+        after: Sequence[pulumi.Resource] = (),
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("trainyard:control_plane:ControlPlane", name, None, opts)
         self._name, self._config, self._names = name, config, names
         self._own = pulumi.ResourceOptions(parent=self)
-        log_group = f"/aws/eks/{names.cluster}/cluster"
-        key = CustomerKey(
-            f"{name}-key",
-            names,
-            statements=[to_log_group(log_group, names), through(["ec2"], names, grants=True)],
-            opts=self._own,
-        )
-        self.volume_key_arn = key.arn
-        logs = cloudwatch.LogGroup(
-            f"{name}-logs",
-            name=log_group,
-            retention_in_days=config.log_days,
-            kms_key_id=key.arn,
-            tags=names.called(log_group),
-            opts=self._own,
-        )
-        cluster = self._cluster(key.arn, service_cidr, subnet_ids, logs)
+        key_arn, logs = self._key_and_logs()
+        self.volume_key_arn = key_arn
+        cluster = self._cluster(key_arn, service_cidr, subnet_ids, api_group_id, logs)
         self.cluster_name = cluster.name
+        self.cluster_endpoint = cluster.endpoint
+        self.cluster_authority = cluster.certificate_authority.data
         self.cluster_group_id = cluster.vpc_config.cluster_security_group_id
         self.kubeconfig = pulumi.Output.json_dumps(
             _kubeconfig(names, cluster.endpoint, cluster.certificate_authority.data)
         )
-        admitted = self._administrators(cluster)
-        first = [self._addon(addon, cluster, []) for addon in BEFORE_NODES]
-        system = self._system_nodes(cluster, subnet_ids, node_group_id, first)
-        later = sorted(config.addon_versions().keys() - set(BEFORE_NODES))
-        self.ready = [*admitted, *(self._addon(addon, cluster, [system]) for addon in later)]
+        admitted = [
+            admit(name, entry, names=names, cluster_name=cluster.name, parent=self)
+            for entry in self._entries()
+        ]
+        installer = Installer(
+            parent=self,
+            label=name,
+            names=names,
+            cluster_name=cluster.name,
+            versions=config.addon_versions(),
+            settings=told(
+                pods_per_node=config.pods_per_node,
+                system_nodes=config.system_nodes,
+                gpu_pools=gpu_pools,
+            ),
+        )
+        self.node_role_arn, rights = node_role(f"{name}-node", names, self._own)
+        first = [*installer.before_nodes(), *rights]
+        system = self._system_nodes(cluster, subnet_ids, node_group_id, [*first, *after])
+        self.ready = [*admitted, *rights, *installer.on_nodes(system)]
         self.provider = kubernetes.Provider(
             f"{name}-kubernetes",
             kubeconfig=self.kubeconfig,
+            # What the cluster is, whatever its address: a new one is no other cluster.
             cluster_identifier=names.cluster_arn(),
             enable_server_side_apply=True,
             delete_unreachable=False,
@@ -181,11 +216,40 @@ class ControlPlane(pulumi.ComponentResource):
         )
         self.register_outputs({"kubeconfig": self.kubeconfig})
 
+    def _key_and_logs(self) -> tuple[pulumi.Output[str], pulumi.Resource]:
+        """Make the cluster's key, and the log group that EKS would make without retention."""
+        name, names = self._name, self._names
+        log_group = f"/aws/eks/{names.cluster}/cluster"
+        key = CustomerKey(
+            f"{name}-key",
+            names,
+            statements=[to_log_group(log_group, names), through(["ec2"], names, grants=True)],
+            opts=self._own,
+        )
+        logs = cloudwatch.LogGroup(
+            f"{name}-logs",
+            name=log_group,
+            retention_in_days=self._config.log_days,
+            kms_key_id=key.arn,
+            tags=names.called(log_group),
+            opts=self._own,
+        )
+        return key.arn, logs
+
+    def _entries(self) -> Iterator[Entry]:
+        """Yield who is let in: the deployer and administrators everywhere, others where named."""
+        yield Entry(deployer(self._names.partition, self._names.account), ADMINISTRATOR)
+        for role in self._config.administrators:
+            yield Entry(role, ADMINISTRATOR)
+        for access in self._config.access:
+            yield access.entry
+
     def _cluster(
         self,
         key_arn: pulumi.Input[str],
         service_cidr: str,
         subnet_ids: list[pulumi.Output[str]],
+        api_group_id: pulumi.Input[str],
         logs: pulumi.Resource,
     ) -> "eks.Cluster":
         name, names, config = self._name, self._names, self._config
@@ -216,9 +280,11 @@ class ControlPlane(pulumi.ComponentResource):
             enabled_cluster_log_types=list(LOG_TYPES),
             encryption_config={"provider": {"key_arn": key_arn}, "resources": ["secrets"]},
             kubernetes_network_config={"service_ipv4_cidr": service_cidr},
-            upgrade_policy={"support_type": "STANDARD"},
+            upgrade_policy={"support_type": config.support.upper()},
+            zonal_shift_config={"enabled": config.zonal_shift},
             vpc_config={
                 "subnet_ids": subnet_ids,
+                "security_group_ids": [api_group_id],
                 "endpoint_private_access": True,
                 "endpoint_public_access": bool(config.public_access),
                 "public_access_cidrs": [str(block) for block in config.public_access] or None,
@@ -229,87 +295,6 @@ class ControlPlane(pulumi.ComponentResource):
             ),
         )
 
-    def _administrators(self, cluster: "eks.Cluster") -> list[pulumi.Resource]:
-        """Admit the deployer and the administrators; nobody is in the cluster by birth."""
-        deployer = self._names.arn("iam", "role/trainyard-deploy", region="")
-        admitted: list[pulumi.Resource] = []
-        for arn in dict.fromkeys([deployer, *self._config.administrators]):
-            label = f"{self._name}-{arn.rpartition('/')[2]}"
-            entry = eks.AccessEntry(
-                label,
-                cluster_name=cluster.name,
-                principal_arn=arn,
-                type="STANDARD",
-                tags=self._names.called(label),
-                opts=self._own,
-            )
-            admitted.append(
-                eks.AccessPolicyAssociation(
-                    label,
-                    cluster_name=cluster.name,
-                    principal_arn=arn,
-                    policy_arn=f"arn:{self._names.partition}:eks::aws:cluster-access-policy/"
-                    "AmazonEKSClusterAdminPolicy",
-                    access_scope={"type": "cluster"},
-                    opts=pulumi.ResourceOptions(parent=self, depends_on=[entry]),
-                )
-            )
-        return admitted
-
-    def _addon(
-        self, addon: str, cluster: "eks.Cluster", after: list[pulumi.Resource]
-    ) -> pulumi.Resource:
-        identity = self._identity(addon, cluster) if addon in IDENTITIES else []
-        settings = _addon_settings(addon, self._config.pods_per_node)
-        return eks.Addon(
-            f"{self._name}-{addon}",
-            cluster_name=cluster.name,
-            addon_name=addon,
-            addon_version=self._config.addon_versions()[addon],
-            configuration_values=json.dumps(settings) if settings else None,
-            resolve_conflicts_on_create="OVERWRITE",
-            resolve_conflicts_on_update="PRESERVE",
-            tags=self._names.called(addon),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[*identity, *after]),
-        )
-
-    def _identity(self, addon: str, cluster: "eks.Cluster") -> list[pulumi.Resource]:
-        """Give an add-on a role of its own through Pod Identity."""
-        account, managed = IDENTITIES[addon]
-        label = f"{self._name}-{addon}"
-        role = iam.Role(
-            label,
-            name=self._names.physical(addon),
-            assume_role_policy=pod_trust(self._names),
-            tags=self._names.called(self._names.physical(addon)),
-            opts=self._own,
-        )
-        if managed:
-            rights: pulumi.Resource = iam.RolePolicyAttachment(
-                label,
-                role=role.name,
-                policy_arn=self._names.managed_policy(managed),
-                opts=self._own,
-            )
-        else:
-            rights = iam.RolePolicy(
-                label,
-                name="describe",
-                role=role.name,
-                policy=document(allow("Describe", ["fsx:DescribeFileSystems"], ["*"])),
-                opts=self._own,
-            )
-        association = eks.PodIdentityAssociation(
-            label,
-            cluster_name=cluster.name,
-            namespace="kube-system",
-            service_account=account,
-            role_arn=role.arn,
-            tags=self._names.called(label),
-            opts=self._own,
-        )
-        return [rights, association]
-
     def _system_nodes(
         self,
         cluster: "eks.Cluster",
@@ -319,8 +304,6 @@ class ControlPlane(pulumi.ComponentResource):
     ) -> "eks.NodeGroup":
         name, names, config = self._name, self._names, self._config
         label = f"{name}-system"
-        role = node_role(f"{name}-node", names, self._own)
-        self.node_role_arn = role.arn
         template = ec2.LaunchTemplate(
             label,
             name=names.physical("system"),
@@ -337,7 +320,7 @@ class ControlPlane(pulumi.ComponentResource):
             label,
             cluster_name=cluster.name,
             node_group_name="system",
-            node_role_arn=role.arn,
+            node_role_arn=self.node_role_arn,
             subnet_ids=subnet_ids,
             ami_type="AL2023_ARM_64_STANDARD" if arm else "AL2023_x86_64_STANDARD",
             version=config.kubernetes,
@@ -357,19 +340,6 @@ class ControlPlane(pulumi.ComponentResource):
             tags=names.called(names.physical("system")),
             opts=pulumi.ResourceOptions(parent=self, depends_on=after),
         )
-
-
-def _addon_settings(addon: str, pods_per_node: int) -> Mapping[str, object]:
-    """Return what an add-on is told: the CNI to hold few spare addresses, and to judge policies."""
-    if addon != "vpc-cni":
-        return {}
-    return {
-        "enableNetworkPolicy": "true",
-        "env": {
-            "MINIMUM_IP_TARGET": str(pods_per_node),
-            "WARM_IP_TARGET": str(WARM_ADDRESSES),
-        },
-    }
 
 
 def _kubeconfig(

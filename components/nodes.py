@@ -3,7 +3,7 @@
 import pulumi
 from pulumi_aws import ec2, iam
 
-from components.documents import document
+from components.documents import allow, document
 from components.naming import Names
 
 __all__ = ["METADATA", "node_role", "root_volume", "tag_specifications"]
@@ -16,11 +16,24 @@ METADATA: "ec2.LaunchTemplateMetadataOptionsArgsDict" = {
 """Tokens are demanded, and one hop keeps pods from the node's credentials."""
 
 NODE_POLICIES = ("AmazonEKSWorkerNodeMinimalPolicy", "AmazonEC2ContainerRegistryPullOnly")
-"""All that a node may do by itself; what its pods need comes through Pod Identity."""
+"""Credentials for its pods, through the agent of Pod Identity, and images."""
+
+JOINING = ("ec2:DescribeInstanceTypes", "ec2:DescribeInstances")
+"""What nodeadm asks before the kubelet starts: the node's name, and how many pods it holds.
+
+The minimal policy leaves them out, and a node of the AL2023 image then never joins. Both take no
+resource. The worker node policy of AWS would allow seven calls more.
+"""
 
 
-def node_role(name: str, names: Names, opts: pulumi.ResourceOptions) -> "iam.Role":
-    """Make the role of nodes, which EC2 takes for them."""
+def node_role(
+    name: str, names: Names, opts: pulumi.ResourceOptions
+) -> tuple[pulumi.Output[str], list[pulumi.Resource]]:
+    """Make the role of nodes, which EC2 takes for them: all that a node may do by itself.
+
+    Returns its ARN, and its rights: nodes must come after them and go before them, or EKS can
+    neither start nor end their instances.
+    """
     role = iam.Role(
         name,
         name=names.physical("node"),
@@ -35,11 +48,22 @@ def node_role(name: str, names: Names, opts: pulumi.ResourceOptions) -> "iam.Rol
         tags=names.called(names.physical("node")),
         opts=opts,
     )
-    for policy in NODE_POLICIES:
+    rights: list[pulumi.Resource] = [
         iam.RolePolicyAttachment(
             f"{name}-{policy}", role=role.name, policy_arn=names.managed_policy(policy), opts=opts
         )
-    return role
+        for policy in NODE_POLICIES
+    ]
+    rights.append(
+        iam.RolePolicy(
+            f"{name}-join",
+            name="join",
+            role=role.name,
+            policy=document(allow("Join", JOINING, ["*"])),
+            opts=opts,
+        )
+    )
+    return role.arn, rights
 
 
 def root_volume(

@@ -1,7 +1,7 @@
 """What is wrong with a settings file, in plain sentences: what was seen, the rule, the way out."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -96,21 +96,27 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return match[0] if match else None
 
 
-def plain(error: ValidationError, known: Mapping[str, Sequence[str]]) -> list[Problem]:
+def plain(
+    error: ValidationError,
+    known: Mapping[str, Sequence[str]],
+    tagged: Collection[str] = frozenset(),
+) -> list[Problem]:
     """Return the problems that pydantic found.
 
-    ``known`` gives the keys of each section by its path, for hints about misspelt ones.
+    ``known`` gives the keys of each section by its path, for hints about misspelt ones. ``tagged``
+    are the paths that end in the tag of a section, which is no key of the file.
     """
     found: list[Problem] = []
     for details in error.errors(include_url=False):
         if _only_counts_good_items(details):
             continue
-        path = _path(details["loc"])
+        path = _path(details["loc"], tagged)
         problems: Sequence[Problem] = details.get("ctx", {}).get("problems", ())
         if problems:
             found.extend(problem.under(path) for problem in problems)
         else:
-            found.append(Problem(path, _sentence(path, details, known)))
+            keys = known.get(_bare(details["loc"][:-1]), ())
+            found.append(Problem(path, _sentence(path, details, keys)))
     return found
 
 
@@ -132,8 +138,18 @@ def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
-def _path(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(part) for part in location)
+def _path(location: tuple[int | str, ...], tagged: Collection[str]) -> str:
+    """Return where something stands in the file."""
+    return ".".join(
+        str(part)
+        for position, part in enumerate(location)
+        if _bare(location[: position + 1]) not in tagged or isinstance(part, int)
+    )
+
+
+def _bare(location: tuple[int | str, ...]) -> str:
+    """Return a path without list positions."""
+    return ".".join(part for part in location if isinstance(part, str))
 
 
 def _scalar(path: str, value: object) -> str:
@@ -149,12 +165,14 @@ def _scalar(path: str, value: object) -> str:
     return f"the number {value}"
 
 
-def _sentence(path: str, details: ErrorDetails, known: Mapping[str, Sequence[str]]) -> str:
+def _sentence(path: str, details: ErrorDetails, keys: Sequence[str]) -> str:
     kind, value = details["type"], details["input"]
     if kind == "missing":
         return "is missing; add it"
     if kind == "extra_forbidden":
-        return _not_a_setting(path, known)
+        return _not_a_setting(path, keys)
+    if kind.startswith("union_tag"):
+        return _no_such_model(details)
     if kind == "shape":
         return details["msg"]
     if is_mapping(value) and set(value) == {"secure"}:
@@ -180,10 +198,18 @@ def _rule(kind: str, details: ErrorDetails) -> str:
     return f"; write {KINDS.get(kind.split('_', maxsplit=1)[0], details['msg'])}"
 
 
-def _not_a_setting(path: str, known: Mapping[str, Sequence[str]]) -> str:
-    section, _, name = path.rpartition(".")
-    keys = known.get(re.sub(r"\.\d+\b", "", section), ())
-    hint = nearest(name, keys)
+def _not_a_setting(path: str, keys: Sequence[str]) -> str:
+    hint = nearest(path.rpartition(".")[2], keys)
     if hint:
         return f"is not a setting; did you mean {hint}?"
     return f"is not a setting; known here: {', '.join(sorted(keys))}"
+
+
+def _no_such_model(details: ErrorDetails) -> str:
+    """Say which tags there are where a section is one of several models."""
+    context = details.get("ctx", {})
+    key = context["discriminator"].strip("'")
+    if details["type"] == "union_tag_not_found":
+        return f"has no {key}; add it, to say which of its kinds this is"
+    expected = context["expected_tags"].replace("'", "")
+    return f"has {show(key, context['tag'])} as its {key}; use one of {expected}"

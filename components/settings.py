@@ -41,6 +41,7 @@ __all__ = [
     "REPLACES",
     "AccountId",
     "AddonVersion",
+    "AmiId",
     "AmiRelease",
     "Cidr",
     "Dns",
@@ -50,6 +51,7 @@ __all__ = [
     "Problem",
     "RegionName",
     "Reservation",
+    "ResourceGroup",
     "RoleArn",
     "Section",
     "SettingsError",
@@ -64,6 +66,9 @@ __all__ = [
 
 S = TypeVar("S", bound="Section")
 Rule = Callable[[Any], Iterator[Problem]]
+
+TAG = "source"
+"""Key that says which of several small models a section is."""
 
 SETTINGS = "site"
 """Key of the settings in a stack file, behind the project's name."""
@@ -139,7 +144,7 @@ def parse(model: type[S], raw: object, source: str) -> S:
     try:
         return model.model_validate_json(json.dumps(raw, default=str))
     except ValidationError as error:
-        found = plain(error, _keys(model))
+        found = plain(error, _keys(model), _tagged(model))
         if is_mapping(raw):
             found += _salvage(model, raw)[1]
         raise SettingsError(source, sorted(set(found))) from None
@@ -195,9 +200,18 @@ AddonVersion = Annotated[
 AmiRelease = Annotated[
     str, shaped(r"\d+\.\d+\.\d+-\d{8}", "a release of the EKS image", "1.35.6-20260818")
 ]
+AmiId = Annotated[str, shaped(r"ami-[0-9a-f]{8,17}", "an image", "ami-0123456789abcdef0")]
 RegionName = Annotated[str, shaped(r"[a-z]{2}(-[a-z]+)+-\d", "a region", "us-east-1")]
 Reservation = Annotated[
     str, shaped(r"cr-[0-9a-f]{8,17}", "a capacity reservation", "cr-0123456789abcdef0")
+]
+ResourceGroup = Annotated[
+    str,
+    shaped(
+        r"arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:\d{12}:group/[\w.-]+",
+        "the ARN of a resource group",
+        "arn:aws:resource-groups:us-east-1:111122223333:group/training",
+    ),
 ]
 UrlPath = Annotated[str, shaped(r"/[^?#\s]*", "a plain path", "/health")]
 AccountId = Annotated[str, shaped(r"\d{12}", "an account number", "'111122223333', in quotes")]
@@ -264,12 +278,13 @@ def _salvage(model: type[Section], raw: Mapping[str, Any]) -> tuple[Section | No
 
 def _salvage_value(field: FieldInfo, raw: object) -> tuple[Any, list[Problem]]:
     """Return the value of one field (undefined if unusable) and the problems inside it."""
-    inner = _section_in(field.annotation)
+    inner = _sections_in(field.annotation)
     if inner and is_mapping(raw):
-        section, problems = _salvage(inner, raw)
+        chosen = _chosen(inner, raw)
+        section, problems = _salvage(chosen, raw) if chosen else (None, [])
         return (PydanticUndefined if section is None else section), problems
     if inner and is_sequence(raw) and all(is_mapping(item) for item in raw):
-        salvaged = [_salvage(inner, item) for item in raw]
+        salvaged = [_salvage(_chosen(inner, item) or inner[0], item) for item in raw]
         problems = [p.under(str(n)) for n, (_, found) in enumerate(salvaged) for p in found]
         sections = tuple(section for section, _ in salvaged)
         return (PydanticUndefined if None in sections else sections), problems
@@ -282,20 +297,49 @@ def _salvage_value(field: FieldInfo, raw: object) -> tuple[Any, list[Problem]]:
         return PydanticUndefined, []
 
 
-def _section_in(annotation: Any) -> type[Section] | None:  # noqa: ANN401 - annotations have no common type
-    """Return the section that a field holds: itself, optionally, or as a tuple of them."""
+def _sections_in(annotation: Any) -> tuple[type[Section], ...]:  # noqa: ANN401 - annotations have no common type
+    """Return the sections that a field can hold: itself, optionally, in a tuple, or one of some."""
     if isinstance(annotation, type) and get_origin(annotation) is None:
-        return annotation if issubclass(annotation, Section) else None
+        return (annotation,) if issubclass(annotation, Section) else ()
     if get_origin(annotation) in {Union, UnionType, tuple, Annotated}:
-        return next(filter(None, map(_section_in, get_args(annotation))), None)
-    return None
+        return tuple(found for each in get_args(annotation) for found in _sections_in(each))
+    return ()
 
 
-def _keys(model: type[Section], path: str = "") -> dict[str, tuple[str, ...]]:
-    """Return the keys of ``model`` and of all sections in it, by path without list positions."""
-    known = {path: tuple(model.model_fields)}
+def _chosen(sections: tuple[type[Section], ...], raw: Mapping[str, Any]) -> type[Section] | None:
+    """Return the section that ``raw`` is meant to be; of several, its tag says which."""
+    if len(sections) == 1:
+        return sections[0]
+    return next((each for each in sections if raw.get(TAG) in _tags(each)), None)
+
+
+def _tags(section: type[Section]) -> tuple[str, ...]:
+    field = section.model_fields.get(TAG)
+    return get_args(field.annotation) if field else ()
+
+
+def _inside(model: type[Section], path: str = "") -> Iterator[tuple[str, type[Section], bool]]:
+    """Yield every section in ``model`` with its path without list positions, and if a tag ends it.
+
+    Pydantic puts the tag of a section that is one of several into the path.
+    """
+    yield path, model, False
     for name, field in model.model_fields.items():
-        inner = _section_in(field.annotation)
-        if inner:
-            known |= _keys(inner, f"{path}.{name}".lstrip("."))
-    return known
+        sections = _sections_in(field.annotation)
+        under = f"{path}.{name}".lstrip(".")
+        if len(sections) == 1:
+            yield from _inside(sections[0], under)
+        else:
+            for section in sections:
+                for tag in _tags(section):
+                    yield f"{under}.{tag}", section, True
+
+
+def _keys(model: type[Section]) -> dict[str, tuple[str, ...]]:
+    """Return the keys of ``model`` and of all sections in it, by path without list positions."""
+    return {path: tuple(section.model_fields) for path, section, _ in _inside(model)}
+
+
+def _tagged(model: type[Section]) -> frozenset[str]:
+    """Return the paths that end in a tag, which a settings file does not write as a key."""
+    return frozenset(path for path, _, tagged in _inside(model) if tagged)

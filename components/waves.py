@@ -7,10 +7,14 @@ import pulumi
 
 from components.catalog import InstanceType
 
-__all__ = ["EFA", "GPU", "Capacity", "Gate", "Wave", "capacity"]
+__all__ = ["EFA", "GPU", "NEURON", "UNPROVED", "Capacity", "Gate", "Wave", "capacity"]
 
 GPU = "nvidia.com/gpu"
+NEURON = "aws.amazon.com/neuron"
 EFA = "vpc.amazonaws.com/efa"
+UNPROVED = "trainyard.dev/unproved"
+"""Start-up taint; only a passed gate takes it from a node."""
+
 HUGE_PAGES = "hugepages-2Mi"
 
 HUGE_PAGES_MIB = 10240
@@ -40,6 +44,7 @@ class Wave:
     efa: bool
     floor_gbps: float | None
     image_release: str
+    template_version: pulumi.Output[str]
     group: pulumi.Resource
     group_id: pulumi.Output[str]
 

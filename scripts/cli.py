@@ -17,7 +17,9 @@ COMMANDS = {
     "down": ("scripts.deploy.cli", "down", "Destroy a stack."),
     "nccl": ("scripts.nccl.cli", "nccl", "Judge logs of nccl-tests."),
     "node": ("scripts.node.cli", "node", "Judge the capture of a node."),
+    "catalog": ("scripts.catalog.cli", "catalog", "Look at instance types, verify them with EC2."),
     "config": ("scripts.config.cli", "config", "Judge stack files without an engine."),
+    "plan": ("scripts.plan.cli", "plan", "Plan a site on paper: addresses, limits, clusters."),
     "gate": ("scripts.gate.cli", "gate", "Prove a wave of nodes and open it."),
     "local": ("scripts.local.cli", "local", "The embedded target: the whole thing on one machine."),
 }

@@ -4,6 +4,19 @@ import os
 
 import pytest
 
+from tests.support.golden import Golden
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the expected files of tests/data again"
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    return Golden(update=bool(request.config.getoption("--update-golden")))
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let the AWS SDK say on import which of its own classes are old; the program uses none."""

@@ -9,7 +9,8 @@ import pulumi
 import pytest
 
 from components.settings import parse, stack_settings
-from components.site import Site, SiteConfig
+from components.site import Site
+from components.site_config import SiteConfig
 from tests.policies.support import analyze, messages
 from tests.support.engine import Engine, run
 from tests.support.stacks import STACKS, build, config, raw
@@ -97,11 +98,12 @@ def test_no_resource_holds_a_credential(stack: str) -> None:
     assert "AKIA" not in text
 
 
-def test_twice_the_nodes_in_as_many_waves_are_as_many_resources() -> None:
-    larger = raw("prod")
-    larger["pools"][0]["waves"] = [100, 400, 400, 400, 400, 348]
-    site = parse(SiteConfig, larger, "larger")
-    assert (config("prod").pools[0].nodes, site.pools[0].nodes) == (1024, 2048)
+def test_half_the_nodes_in_as_many_waves_are_as_many_resources() -> None:
+    smaller = raw("prod")
+    smaller["pools"][0]["waves"] = [50, 100, 100, 100, 100, 62]
+    smaller["tenants"][0]["gpus"] = 4096
+    site = parse(SiteConfig, smaller, "smaller")
+    assert (config("prod").pools[0].nodes, site.pools[0].nodes) == (1024, 512)
     engine = run(lambda: Site(site, stack="prod") and None, stack="prod")
     assert len(engine.declared) == len(program("prod").declared)
 

@@ -17,6 +17,7 @@ __all__ = [
     "Accelerator",
     "FsxTier",
     "InstanceType",
+    "Pin",
     "Release",
     "UnknownInstanceTypeError",
     "chart",
@@ -32,27 +33,46 @@ DATA = Path(__file__).parent
 NEAREST = 3
 """Names offered when one is not known: more than three is no longer a hint."""
 
+PREFIX_ADDRESSES = 16
+"""Addresses of a prefix that the VPC CNI takes at once (EC2 guide, prefix delegation)."""
+
+HOST_PODS = 2
+"""Pods of every node that use the host's own address: the CNI and kube-proxy."""
+
+MOST_PODS = 250
+MOST_PODS_SMALL = 110
+SMALL_VCPUS = 30
+"""Pods that EKS advises at most for a node, and for one of up to 30 vCPUs (EKS AMI)."""
+
 Architecture = Literal["x86_64", "arm64"]
 Confidence = Literal["high", "medium", "low"]
+UsageClass = Literal["on-demand", "spot", "capacity-block"]
 Vendor = Literal["nvidia", "neuron"]
 
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
-    """What computes on an instance: ``count`` devices of ``memory_mib`` each."""
+    """What computes on an instance: ``count`` devices of ``memory_mib`` each.
+
+    ``ec2_says`` are EC2's words about them where those are known to be wrong.
+    """
 
     name: str
     vendor: Vendor
     count: int
     memory_mib: int
+    ec2_says: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceType:
     """One EC2 instance type.
 
-    ``offered_in`` maps a region to the zone ids that sell the type; a region that is missing is not
-    known. ``network_gbps`` is 0 where it plays no part (types without an accelerator).
+    ``efa_cards`` can carry EFA; ``address_cards`` get a plain interface in the wide layout. Every
+    card holds ``interfaces_per_card`` interfaces, each with ``ipv4_per_interface`` addresses.
+    ``usage_classes`` are the ways EC2 sells the type; ``offered_in`` maps a region to the zone ids
+    that sell it, and a region that is missing is not known. ``network_gbps`` is 0 where it plays no
+    part (types without an accelerator).
     """
 
     name: str
@@ -63,19 +83,18 @@ class InstanceType:
     network_gbps: int = 0
     efa_interfaces: int
     network_cards: int
-    interfaces_on_first_card: int
+    efa_cards: tuple[int, ...] = ()
+    address_cards: tuple[int, ...] = (0,)
+    layout_confidence: Confidence = "high"
+    interfaces_per_card: int
     ipv4_per_interface: int
     local_nvme_gb: int
     placement_group: bool
+    usage_classes: tuple[UsageClass, ...]
     offered_in: Mapping[str, tuple[str, ...]]
     source: str
     date: date
     confidence: Confidence
-
-    @property
-    def efa_on_first_card(self) -> bool:
-        """Whether card 0 can carry EFA: not when the type has fewer EFA interfaces than cards."""
-        return self.efa_interfaces == self.network_cards
 
     @property
     def topology_labels(self) -> tuple[str, ...]:
@@ -91,13 +110,24 @@ class InstanceType:
 
     @property
     def max_pods(self) -> int:
-        """Pods that get an address without prefix delegation, with EFA in use where there is EFA.
+        """Pods that get an address without prefix delegation, with EFA in use where there is."""
+        return self._address_slots + HOST_PODS
 
-        Only interfaces on card 0 carry pods, and an EFA-only interface there takes the place of
-        one. Formula of the EKS AMI: interfaces x (addresses - 1) + 2.
+    @property
+    def max_pods_with_prefixes(self) -> int:
+        """Pods that get an address when each slot of an interface holds a prefix."""
+        most = MOST_PODS if self.vcpus > SMALL_VCPUS else MOST_PODS_SMALL
+        return min(most, self._address_slots * PREFIX_ADDRESSES + HOST_PODS)
+
+    @property
+    def _address_slots(self) -> int:
+        """Slots for addresses of pods.
+
+        Only interfaces on card 0 carry pods, each keeps one address for itself, and an EFA-only
+        interface there takes the place of one (EKS AMI, max pods calculator).
         """
-        taken = 1 if self.efa_on_first_card and self.interfaces_on_first_card > 1 else 0
-        return (self.interfaces_on_first_card - taken) * (self.ipv4_per_interface - 1) + 2
+        taken = 1 if 0 in self.efa_cards and self.interfaces_per_card > 1 else 0
+        return (self.interfaces_per_card - taken) * (self.ipv4_per_interface - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,12 +161,22 @@ class FsxTier:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """The version of an add-on that goes with a Kubernetes version."""
+
+    version: str
+    source: str
+    date: date
+    confidence: Confidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
     """The node image and add-on versions that were seen to work with a Kubernetes version."""
 
     version: str
     ami_release: str
-    addons: Mapping[str, str]
+    addons: Mapping[str, Pin]
     source: str
     date: date
     confidence: Confidence
@@ -186,7 +226,7 @@ def fsx_tier(name: str) -> FsxTier:
 def releases() -> Mapping[str, Release]:
     """Return the versions that go together, by Kubernetes version."""
     rows = _rows("versions.yaml")["kubernetes"]
-    return {version: Release(version=version, **row) for version, row in rows.items()}
+    return {version: _release(version, row) for version, row in rows.items()}
 
 
 @cache
@@ -203,6 +243,12 @@ def image(name: str, region: str) -> str:
     return reference.format(region=region)
 
 
+def _release(version: str, row: Mapping[str, Any]) -> Release:
+    pins = {name: Pin(**pin) for name, pin in row["addons"].items()}
+    facts: dict[str, Any] = {**row, "version": version, "addons": pins}
+    return Release(**facts)
+
+
 def _instance_type(name: str, row: Mapping[str, Any]) -> InstanceType:
     accelerator = row.get("accelerator")
     offered = {region: tuple(zones) for region, zones in row.get("offered_in", {}).items()}
@@ -211,8 +257,20 @@ def _instance_type(name: str, row: Mapping[str, Any]) -> InstanceType:
         "name": name,
         "accelerator": Accelerator(**accelerator) if accelerator else None,
         "offered_in": offered,
+        "efa_cards": _cards(row.get("efa_cards", "")),
+        "address_cards": _cards(row.get("address_cards", 0)),
+        "usage_classes": tuple(row["usage_classes"]),
     }
     return InstanceType(**facts)
+
+
+def _cards(text: str | int) -> tuple[int, ...]:
+    """Read card indexes as the data writes them: ``0-3`` or ``0,4,8``."""
+    found: list[int] = []
+    for part in filter(None, str(text).split(",")):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return tuple(found)
 
 
 def _rows(file: str) -> dict[str, dict[str, Any]]:

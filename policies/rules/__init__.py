@@ -1,9 +1,12 @@
 """The rules of the pack, one subject a module."""
 
 from rules import (
+    access_entries,
+    addons,
     buckets,
     cluster,
     compute,
+    descriptions,
     encryption,
     fabric,
     helm,
@@ -24,8 +27,11 @@ ALL = (
     *iam_attachments.RULES,
     *resource_access.RULES,
     *ingress.RULES,
+    *descriptions.RULES,
     *fabric.RULES,
     *cluster.RULES,
+    *access_entries.RULES,
+    *addons.RULES,
     *compute.RULES,
     *encryption.RULES,
     *buckets.RULES,

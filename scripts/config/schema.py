@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from components.site import SiteConfig
+from components.site_config import SiteConfig
 
 __all__ = ["schema"]
 

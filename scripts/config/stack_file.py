@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from components.settings import Problem, SettingsError, absent, is_mapping, parse
-from components.site import SiteConfig
+from components.site_config import SiteConfig
 
 __all__ = ["load"]
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import click
 from scripts.deploy.adoption import Finder
 from scripts.deploy.engine import ROOT, Engine
 from scripts.deploy.recovery import recover
+from scripts.deploy.replacements import replacements, summary
 from scripts.deploy.targets import TARGETS, choose
 from scripts.errors import FailedError, UsageError
 from scripts.local.env import environment
@@ -69,7 +71,14 @@ def up(stack: str, target: str) -> None:
 def preview(stack: str, target: str) -> None:
     """Show what deploying STACK would change, and how the policy pack judges it."""
     engine = _prepare(stack, target).engine
-    _run(engine.preview, f"the preview of stack {stack} found what must be mended, see above")
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "events"
+        _run(
+            partial(engine.preview, log),
+            f"the preview of stack {stack} found what must be mended, see above",
+        )
+        for line in summary(replacements(log.read_text().splitlines())):
+            say(line)
 
 
 @click.command(epilog="Example: yard down")

@@ -3,7 +3,7 @@
 import json
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +62,12 @@ class Engine:
         shown = () if preview else ("--skip-preview",)
         return self._change("up", "--yes", *shown, "--policy-pack", POLICY_PACK)
 
-    def preview(self) -> int:
-        """Show what `up` would change, judged by the policy pack."""
-        return self._operate("preview", "--policy-pack", POLICY_PACK)
+    def preview(self, log: Path) -> int:
+        """Show what `up` would change, judged by the policy pack; write its events to `log`."""
+        # The engine offers its event log, which its automation API reads, behind this variable.
+        told = {**self.environment, "PULUMI_DEBUG_COMMANDS": "true"}
+        wanted = ("--policy-pack", POLICY_PACK, "--event-log", str(log))
+        return replace(self, environment=told).run("preview", *wanted, *self._from_settings())
 
     def refresh(self, *arguments: str) -> int:
         """Read every resource again."""
@@ -92,7 +95,10 @@ class Engine:
         return self._operate(*arguments, "--suppress-permalink")
 
     def _operate(self, *arguments: str) -> int:
-        return self.run(*arguments, "--config-file", str(self.settings))
+        return self.run(*arguments, *self._from_settings())
+
+    def _from_settings(self) -> tuple[str, str]:
+        return "--config-file", str(self.settings)
 
     def _command(self, arguments: tuple[str, ...]) -> list[str]:
         whole_backend = arguments[:2] == ("stack", "ls")

@@ -76,6 +76,7 @@ def gate() -> None:
     show_default=True,
     help="Whether the pool has EFA; without it no fabric is demanded, and --floor is.",
 )
+@click.option("--again", is_flag=True, help="Also test open nodes on which no job runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole verdict as JSON.")
 def run(  # noqa: PLR0913 - click hands each option over by its name
     *,
@@ -90,13 +91,14 @@ def run(  # noqa: PLR0913 - click hands each option over by its name
     timeout: int,
     floor_gbps: float | None,
     efa: bool,
+    again: bool,
     as_json: bool,
 ) -> None:
     """Check every node of a wave, prove its fabric by all-reduce, and open what passed.
 
     A bad node is named, cordoned and keeps its taint; the rest opens. Up to a fifth of the wave
     (one node at least) may stay out; beyond that nothing opens. Nodes that passed before are not
-    tested again.
+    tested again, unless --again asks for those on which no job runs.
 
     Exit codes: 0 the wave is open, 1 it failed, 2 bad use, 3 it could not be judged.
     """
@@ -118,6 +120,7 @@ def run(  # noqa: PLR0913 - click hands each option over by its name
         namespace=namespace,
         timeout=timeout,
         floor_gbps=floor_gbps,
+        again=again,
     )
     client = Client(config=_kubeconfig(kubeconfig), namespace=namespace)
     cluster = KubeCluster(Api(client, namespace, Patience()), namespace, _say)

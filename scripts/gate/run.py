@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -47,7 +47,10 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is to be proved. ``timeout`` (seconds) bounds the whole run."""
+    """What is to be proved. ``timeout`` (seconds) bounds the whole run.
+
+    ``again`` also proves nodes that passed before, as long as nothing runs on them.
+    """
 
     run: str
     pool: str
@@ -58,6 +61,7 @@ class Request:
     namespace: str
     timeout: float
     floor_gbps: float | None = None
+    again: bool = False
 
 
 class Gate:
@@ -115,7 +119,7 @@ class Gate:
         self._progress(f"stopped: {error}")
         self.verdict.verdict = Verdict.UNKNOWN
         self.verdict.message = f"the gate could not go on: {error}"
-        self.verdict.next_step = "run it again; what was opened before stays open"
+        self.verdict.next_step = "run it again: it tests what is not open"
 
     @property
     def _name(self) -> str:
@@ -143,6 +147,8 @@ class Gate:
         members = self._wait()
         if members is None:
             return
+        if self._request.again:
+            members = self._shut_idle(members)
         fresh = [node for node in members if not node.passed]
         if len(fresh) < len(members):
             passed = len(members) - len(fresh)
@@ -180,6 +186,18 @@ class Gate:
                 self._never_ready(members, ready)
                 return None
             self._clock.sleep(POLL_SECONDS)
+
+    def _shut_idle(self, members: Sequence[NodeState]) -> list[NodeState]:
+        """Shut the open nodes on which nothing runs, so that no job comes between their tests."""
+        passed = {node.name for node in members if node.passed}
+        busy = self._cluster.busy(passed) if passed else set[str]()
+        if busy:
+            self._progress(f"{words(len(busy), 'node')} with jobs stay as they are: {names(busy)}")
+        for name in sorted(passed - busy):
+            self._cluster.mark(name, Mark.HOLD, f"is proved again (run {self._request.run})")
+        return [
+            replace(node, passed=False) if node.name in passed - busy else node for node in members
+        ]
 
     def _never_ready(self, members: Sequence[NodeState], ready: Sequence[NodeState]) -> None:
         missing = [node for node in members if not node.ready]

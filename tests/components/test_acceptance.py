@@ -5,7 +5,8 @@ import pytest
 
 from components.acceptance import judges
 from components.settings import parse
-from components.site import Site, SiteConfig
+from components.site import Site
+from components.site_config import SiteConfig
 from tests.support.engine import Engine, run
 from tests.support.stacks import build, raw
 

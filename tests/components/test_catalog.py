@@ -1,6 +1,9 @@
+from itertools import groupby
+
 import pytest
 
 from components.catalog import (
+    InstanceType,
     UnknownInstanceTypeError,
     chart,
     fsx_tier,
@@ -9,6 +12,13 @@ from components.catalog import (
     instance_types,
     releases,
 )
+from components.layout import layout
+
+WITH_EFA = [kind for kind in instance_types().values() if kind.efa_interfaces]
+
+
+def by_name(kind: InstanceType) -> str:
+    return kind.name
 
 
 @pytest.mark.parametrize("name", sorted(instance_types()))
@@ -16,11 +26,42 @@ def test_every_row_has_a_source_and_makes_sense(name: str) -> None:
     kind = instance_type(name)
     assert kind.source
     assert kind.confidence in {"high", "medium", "low"}
+    assert kind.usage_classes
     assert kind.efa_interfaces <= kind.network_cards
     assert kind.max_pods > 10
+    assert kind.max_pods_with_prefixes in {110, 250}
     for region, zones in kind.offered_in.items():
         letters = "".join(part[0] for part in region.split("-")[1:-1])
         assert all(zone.startswith(region[:2] + letters[0]) for zone in zones)
+
+
+@pytest.mark.parametrize("kind", instance_types().values(), ids=by_name)
+def test_a_card_is_named_once_and_exists(kind: InstanceType) -> None:
+    cards = range(kind.network_cards)
+    for named in (kind.efa_cards, kind.address_cards):
+        assert list(named) == sorted(set(named))
+        assert set(named) <= set(cards)
+    assert len(kind.efa_cards) == kind.efa_interfaces
+    assert kind.address_cards[0] == 0
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["lean", "wide"])
+@pytest.mark.parametrize("kind", WITH_EFA, ids=by_name)
+def test_no_layout_asks_a_card_for_more_than_it_holds(kind: InstanceType, *, wide: bool) -> None:
+    made = layout(kind, efa=True, wide=wide)
+    for _, held in groupby(made, key=lambda each: each.card):
+        assert len(list(held)) <= kind.interfaces_per_card
+    addresses = tuple(each.card for each in made if each.kind == "interface")
+    assert addresses == (kind.address_cards if wide else (0,))
+
+
+def test_not_every_first_card_takes_part_in_the_fabric() -> None:
+    b300, gb200 = instance_type("p6-b300.48xlarge"), instance_type("p6e-gb200.36xlarge")
+    assert b300.efa_cards == tuple(range(1, 17))
+    assert gb200.efa_cards == tuple(range(1, 17, 2))
+    assert gb200.address_cards == tuple(range(0, 17, 2))
+    others = [kind for kind in WITH_EFA if kind not in (b300, gb200)]
+    assert all(kind.efa_cards == tuple(range(kind.network_cards)) for kind in others)
 
 
 @pytest.mark.parametrize(

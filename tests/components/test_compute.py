@@ -1,15 +1,23 @@
 import base64
 import json
+from typing import Any
 
 import pulumi
 import pytest
 from pulumi_command import local
 
-from components.catalog import instance_type, instance_types
-from components.compute import AcceleratorPool, PoolConfig, interfaces
+from components.catalog import instance_types
+from components.compute import AcceleratorPool
+from components.pools import PoolConfig
+from components.settings import parse
 from components.waves import Wave
 from tests.support.engine import Engine, run
-from tests.support.stacks import NAMES
+from tests.support.golden import Golden
+from tests.support.names import NAMES
+
+BLOCK = {"source": "capacity-block", "id": "cr-01234567", "ends": "2026-12-14T11:30:00Z"}
+RESERVED = {"source": "reservation", "id": "cr-01234567"}
+LATER = {**BLOCK, "starts": "2026-12-01T11:30:00Z"}
 
 
 def pool(**settings: object) -> tuple[Engine, list[Wave]]:
@@ -19,7 +27,7 @@ def pool(**settings: object) -> tuple[Engine, list[Wave]]:
         "name": "train",
         "instance_type": "p5.48xlarge",
         "zone": "use1-az4",
-        "waves": (2, 14),
+        "waves": [2, 14],
         **settings,
     }
 
@@ -32,10 +40,14 @@ def pool(**settings: object) -> tuple[Engine, list[Wave]]:
     def program() -> None:
         AcceleratorPool(
             "pool",
-            PoolConfig.model_validate(chosen),
+            parse(PoolConfig, chosen, "test"),
             names=NAMES,
             kubernetes="1.35",
             image_release="1.35.6-20260818",
+            pods_per_node=24,
+            cluster_endpoint="https://cluster.example",
+            cluster_authority="Q0E=",
+            service_cidr="172.20.0.0/16",
             subnet_id="subnet-compute",
             security_group_ids=[pulumi.Output.from_input("sg-cluster")],
             node_role_arn="arn:role",
@@ -47,12 +59,20 @@ def pool(**settings: object) -> tuple[Engine, list[Wave]]:
     return run(program), waves
 
 
+def group_name(**settings: object) -> str:
+    return pool(**settings)[0].named("pool-2", "NodeGroup")["nodeGroupName"]
+
+
 def test_each_wave_is_a_node_group_with_the_labels_and_taints_of_the_contract() -> None:
     engine, _ = pool()
     first, second = engine.named("pool-1", "NodeGroup"), engine.named("pool-2", "NodeGroup")
     assert first["scalingConfig"] == {"minSize": 2, "desiredSize": 2, "maxSize": 2}
     assert second["scalingConfig"] == {"minSize": 14, "desiredSize": 14, "maxSize": 14}
-    assert second["labels"] == {"trainyard.dev/pool": "train", "trainyard.dev/wave": "2"}
+    assert second["labels"] == {
+        "trainyard.dev/pool": "train",
+        "trainyard.dev/wave": "2",
+        "trainyard.dev/image": "1.35.6-20260818",
+    }
     assert second["taints"] == [
         {"key": "trainyard.dev/unproved", "value": "true", "effect": "NO_SCHEDULE"},
         {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"},
@@ -82,42 +102,8 @@ def test_a_gate_is_told_what_it_has_to_prove() -> None:
     assert {w.image_release for w in waves} == {"1.35.7-20261001"}
 
 
-@pytest.mark.parametrize(
-    ("name", "first", "count"),
-    [
-        ("p5.48xlarge", [(0, 0, "interface"), (0, 1, "efa-only"), (1, 0, "efa-only")], 33),
-        ("p4d.24xlarge", [(0, 0, "interface"), (0, 1, "efa-only"), (1, 0, "efa-only")], 5),
-        ("p6-b300.48xlarge", [(0, 0, "interface"), (1, 0, "efa-only"), (2, 0, "efa-only")], 17),
-        ("g6.48xlarge", [(0, 0, "interface"), (0, 1, "efa-only")], 2),
-    ],
-)
-def test_interfaces_follow_the_cards(
-    name: str, first: list[tuple[int, int, str]], count: int
-) -> None:
-    made = interfaces(instance_type(name), [], efa=True, further_device_index=0)
-    layout = [
-        (each["network_card_index"], each["device_index"], each["interface_type"]) for each in made
-    ]
-    assert layout[: len(first)] == first
-    assert len(layout) == count
-
-
-@pytest.mark.parametrize("further", [0, 1])
-@pytest.mark.parametrize(
-    "name", [name for name, kind in instance_types().items() if kind.efa_interfaces]
-)
-def test_every_efa_interface_is_used_once_and_one_address_is_taken(name: str, further: int) -> None:
-    kind = instance_type(name)
-    made = interfaces(kind, [], efa=True, further_device_index=further)
-    places = [(each["network_card_index"], each["device_index"]) for each in made]
-    assert len(set(places)) == len(places)
-    assert max(device for _, device in places) <= 1
-    assert sum(each["interface_type"] == "efa-only" for each in made) == kind.efa_interfaces
-    assert sum(each["interface_type"] == "interface" for each in made) == 1
-
-
 def test_security_groups_stand_in_the_interfaces_and_no_subnet_does() -> None:
-    engine, _ = pool()
+    engine, _ = pool(layout="wide")
     template = engine.only("LaunchTemplate")
     assert "vpcSecurityGroupIds" not in template
     assert all(each["securityGroups"] == ["sg-cluster"] for each in template["networkInterfaces"])
@@ -125,34 +111,40 @@ def test_security_groups_stand_in_the_interfaces_and_no_subnet_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "capacity_type", "keys"),
+    ("capacity", "capacity_type", "keys", "strategy"),
     [
-        ({}, "ON_DEMAND", {"placement"}),
-        ({"capacity": "spot"}, "SPOT", set[str]()),
+        ({"source": "on-demand"}, "ON_DEMAND", {"placement"}, "DEFAULT"),
+        ({"source": "spot"}, "SPOT", set[str](), "DEFAULT"),
         (
-            {"capacity": "reservation", "reservation": "cr-01234567"},
+            {"source": "open-reservation"},
             "ON_DEMAND",
             {"capacityReservationSpecification"},
+            "MINIMAL",
         ),
+        (RESERVED, "ON_DEMAND", {"capacityReservationSpecification"}, "MINIMAL"),
         (
-            {"capacity": "capacity-block", "reservation": "cr-01234567"},
+            BLOCK,
             "CAPACITY_BLOCK",
             {"capacityReservationSpecification", "instanceMarketOptions"},
+            "MINIMAL",
         ),
     ],
 )
 def test_capacity_is_bought_as_the_settings_say(
-    settings: dict[str, str], capacity_type: str, keys: set[str]
+    capacity: dict[str, str], capacity_type: str, keys: set[str], strategy: str
 ) -> None:
-    engine, _ = pool(**settings)
-    template = engine.only("LaunchTemplate")
+    engine, _ = pool(capacity=capacity)
+    template, group = engine.only("LaunchTemplate"), engine.named("pool-1", "NodeGroup")
     bought = {"placement", "capacityReservationSpecification", "instanceMarketOptions"}
     assert bought & template.keys() == keys
-    assert engine.named("pool-1", "NodeGroup")["capacityType"] == capacity_type
-    if "capacityReservationSpecification" in keys:
-        assert template["capacityReservationSpecification"] == {
-            "capacityReservationTarget": {"capacityReservationId": "cr-01234567"}
-        }
+    assert group["capacityType"] == capacity_type
+    assert group["updateConfig"]["updateStrategy"] == strategy
+
+
+def test_a_pool_without_fabric_is_not_squeezed_into_a_placement_group() -> None:
+    engine, _ = pool(efa=False, floor_gbps=10)
+    assert "placement" not in engine.only("LaunchTemplate")
+    assert engine.all("PlacementGroup") == []
 
 
 def test_disks_are_encrypted_and_metadata_wants_tokens() -> None:
@@ -165,12 +157,153 @@ def test_disks_are_encrypted_and_metadata_wants_tokens() -> None:
         "httpTokens": "required",
         "httpPutResponseHopLimit": 1,
     }
+    assert "keyName" not in template
 
 
-def test_a_node_joins_its_disks_and_sets_huge_pages_aside_for_the_fabric() -> None:
-    engine, _ = pool()
-    text = base64.b64decode(engine.only("LaunchTemplate")["userData"]).decode()
-    assert "    localStorage:\n      strategy: RAID0\n" in text
-    assert "sysctl -w vm.nr_hugepages=5128" in text
-    without, _ = pool(efa=False, floor_gbps=10)
-    assert "hugepages" not in base64.b64decode(without.only("LaunchTemplate")["userData"]).decode()
+def test_growing_a_pool_leaves_the_waves_before_as_they_are() -> None:
+    before, after = pool()[0], pool(waves=[2, 14, 30])[0]
+    for name in ("pool-1", "pool-2"):
+        assert before.named(name, "NodeGroup") == after.named(name, "NodeGroup")
+    assert before.only("LaunchTemplate") == after.only("LaunchTemplate")
+    assert after.named("pool-3", "NodeGroup")["scalingConfig"]["desiredSize"] == 30
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"instance_type": "p5en.48xlarge"},
+        {"zone": "use1-az6"},
+        {"capacity": {"source": "spot"}},
+        {"layout": "wide"},
+        {"ami": "ami-0123456789abcdef0"},
+    ],
+    ids=str,
+)
+def test_what_makes_another_group_makes_another_name_so_that_both_can_stand(
+    settings: dict[str, object],
+) -> None:
+    assert group_name() != group_name(**settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"ami_release": "1.35.7-20261001"},
+        {"root_gib": 300},
+        {"waves": [2, 15]},
+        {"repair": {"enabled": False}},
+    ],
+    ids=str,
+)
+def test_what_changes_in_place_keeps_the_name(settings: dict[str, object]) -> None:
+    assert group_name() == group_name(**settings) == "train-2-b68937"
+
+
+def test_another_end_of_a_block_is_no_other_group() -> None:
+    assert group_name(capacity=BLOCK) == group_name(
+        capacity={**BLOCK, "ends": "2026-12-21T11:30:00Z"}
+    )
+
+
+def test_an_update_takes_a_tenth_of_a_wave_at_once() -> None:
+    engine, _ = pool(waves=[20, 450, 5, 1200])
+    most = [
+        engine.named(f"pool-{number}", "NodeGroup")["updateConfig"]["maxUnavailable"]
+        for number in (1, 2, 3, 4)
+    ]
+    assert most == [2, 45, 1, 100]
+
+
+def test_nodes_leave_before_their_block_ends() -> None:
+    engine, _ = pool(capacity=BLOCK)
+    drain = engine.named("pool-2-drain", "Schedule")
+    assert drain == {
+        "autoscalingGroupName": "eks-group",
+        "scheduledActionName": "train-2-drain",
+        "startTime": "2026-12-14T10:50:00Z",
+        "minSize": 0,
+        "desiredCapacity": 0,
+        "maxSize": 14,
+    }
+    assert len(engine.all("Schedule")) == 2
+
+
+def test_capacity_that_starts_later_has_empty_groups_a_schedule_and_no_gate() -> None:
+    engine, waves = pool(capacity=LATER)
+    assert waves == []
+    assert engine.named("pool-2", "NodeGroup")["scalingConfig"] == {
+        "minSize": 0,
+        "desiredSize": 0,
+        "maxSize": 14,
+    }
+    start = engine.named("pool-2-start", "Schedule")
+    assert (start["startTime"], start["desiredCapacity"]) == ("2026-12-01T11:30:00Z", 14)
+    assert engine.named("pool-2-drain", "Schedule")["desiredCapacity"] == 0
+
+
+def test_an_image_of_our_own_stands_in_the_template_and_the_group_names_no_release() -> None:
+    engine, waves = pool(ami="ami-0123456789abcdef0")
+    template, group = engine.only("LaunchTemplate"), engine.named("pool-1", "NodeGroup")
+    assert template["imageId"] == "ami-0123456789abcdef0"
+    assert group["amiType"] == "CUSTOM"
+    assert not {"version", "releaseVersion"} & group.keys()
+    assert "apiServerEndpoint: https://cluster.example" in decoded(template)
+    assert {wave.image_release for wave in waves} == {"ami-0123456789abcdef0"}
+
+
+def test_repair_waits_and_stops_when_too_many_seem_unhealthy() -> None:
+    repair = pool()[0].named("pool-1", "NodeGroup")["nodeRepairConfig"]
+    assert repair["maxParallelNodesRepairedCount"] == 1
+    assert repair["maxUnhealthyNodeThresholdPercentage"] == 20
+    actions = {
+        each["nodeUnhealthyReason"]: (each["minRepairWaitTimeMins"], each["repairAction"])
+        for each in repair["nodeRepairConfigOverrides"]
+    }
+    assert actions["NvidiaDoubleBitError"] == (30, "Replace")
+    assert actions["DCGMError"] == (30, "NoAction")
+    off = pool(repair={"enabled": False})[0].named("pool-1", "NodeGroup")["nodeRepairConfig"]
+    assert off == {"enabled": False}
+
+
+def test_the_interfaces_of_the_settings_overrule_the_catalog() -> None:
+    chosen = [
+        {"card": 0, "device": 0, "kind": "interface"},
+        {"card": 1, "device": 1, "kind": "efa-only"},
+    ]
+    template = pool(interfaces=chosen)[0].only("LaunchTemplate")
+    assert [
+        (each["networkCardIndex"], each["deviceIndex"], each["interfaceType"])
+        for each in template["networkInterfaces"]
+    ] == [(0, 0, "interface"), (1, 1, "efa-only")]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, kind in instance_types().items() if kind.efa_interfaces]
+)
+def test_the_template_of_every_type_is_the_one_that_was_reviewed(name: str, golden: Golden) -> None:
+    kind = instance_types()[name]
+    capacity = {"source": "on-demand"} if "on-demand" in kind.usage_classes else BLOCK
+    engine, _ = pool(instance_type=name, capacity=capacity, floor_gbps=1)
+    template = engine.only("LaunchTemplate")
+    golden.check(f"launch_templates/{name}.yaml", readable(template))
+
+
+def decoded(template: dict[str, Any]) -> str:
+    return base64.b64decode(template["userData"]).decode()
+
+
+def readable(template: dict[str, Any]) -> dict[str, Any]:
+    """Return a template as a reviewer wants it: an interface a line, user data as text."""
+    shown = {key: value for key, value in template.items() if key not in {"tags", "name"}}
+    shown["networkInterfaces"] = [
+        "card {networkCardIndex:.0f} device {deviceIndex:.0f} {interfaceType}".format_map(each)
+        for each in template["networkInterfaces"]
+    ]
+    shown["tagSpecifications"] = [each["resourceType"] for each in template["tagSpecifications"]]
+    shown["userData"] = decoded(template)
+    # The recording engine gives every number as a float.
+    disk = shown["blockDeviceMappings"][0]["ebs"]
+    disk["volumeSize"] = int(disk["volumeSize"])
+    hops = shown["metadataOptions"]["httpPutResponseHopLimit"]
+    shown["metadataOptions"]["httpPutResponseHopLimit"] = int(hops)
+    return shown

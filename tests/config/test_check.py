@@ -23,7 +23,12 @@ def check(*arguments: str) -> tuple[str, str]:
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_stack_of_the_repository_passes(stack: str) -> None:
     file = ROOT / f"Pulumi.{stack}.yaml"
-    assert check(str(file)) == (f"{file}: nothing to fix\n", "")
+    gap = (
+        "  pools.0.capacity: not checked, whether the reservation is in use1-az4 and holds 1024 "
+        "p5.48xlarge\n"
+    )
+    gaps = gap if stack == "prod" else ""
+    assert check(str(file)) == (f"{file}: nothing to fix\n{gaps}", "")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +108,7 @@ def test_what_was_not_checked_is_said_aloud(tmp_path: Path) -> None:
     output, _ = check(str(file))
     assert output.splitlines()[1].strip() == (
         "pools.0.zone: not checked, the catalog does not know where p5.48xlarge is sold in "
-        "eu-west-1"
+        "eu-west-1; `yard catalog verify` asks EC2"
     )
 
 

@@ -3,15 +3,19 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from contextlib import closing
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import boto3
 import lightkube
+from botocore.config import Config
 from lightkube.core.client import Client
 from lightkube.resources.core_v1 import Node
 
@@ -48,6 +52,32 @@ class Machine:
         assert done.returncode == 0, f"yard {' '.join(arguments)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
+    @contextmanager
+    def background(self, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
+        """Run ``yard`` beside the test, in a process group of its own that ends with the block."""
+        with subprocess.Popen(
+            [str(YARD), *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        ) as running:
+            try:
+                yield running
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(running.pid, signal.SIGKILL)
+
+    def wait(self, running: "subprocess.Popen[str]", until: Callable[[], bool]) -> None:
+        """Wait until something is so, and insist that ``running`` still runs then."""
+        deadline = time.monotonic() + LIMIT_SECONDS
+        while not until():
+            assert time.monotonic() < deadline, "it never came to that"
+            assert running.poll() is None, running.communicate()[0]
+            time.sleep(0.2)
+
     @cached_property
     def shell(self) -> dict[str, str]:
         """The environment that ``eval "$(yard local env)"`` gives."""
@@ -78,6 +108,16 @@ class Machine:
             timeout=LIMIT_SECONDS,
         )
 
+    def steps(self, settings: Path) -> list[tuple[str, str]]:
+        """Preview stack local with other settings: the name and operation of what would change."""
+        done = self.pulumi("preview", "--stack", "local", "--config-file", str(settings), "--json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        found = [
+            (step["urn"].rpartition("::")[2], step["op"])
+            for step in json.loads(done.stdout)["steps"]
+        ]
+        return [(name, op) for name, op in found if op != "same"]
+
     def state(self) -> list[dict[str, Any]]:
         """Return the resources in the state of stack local."""
         done = self.pulumi("stack", "export", "--stack", "local")
@@ -93,7 +133,14 @@ class Machine:
             region_name="us-east-1",
         )
         make: Any = session.client
-        return make(service, endpoint_url=self.shell["AWS_ENDPOINT_URL"])
+        # The tests look on while faults make calls fail.
+        patient = Config(retries={"mode": "standard", "max_attempts": 10})
+        return make(service, endpoint_url=self.shell["AWS_ENDPOINT_URL"], config=patient)
+
+    def groups(self, cluster: str) -> list[str]:
+        """Name the node groups of a cluster, in order."""
+        listed = self.aws("eks").list_nodegroups(clusterName=cluster)["nodegroups"]
+        return sorted(listed)
 
     def kubernetes(self) -> closing[Client]:
         """Return an administrator's client of the control plane, to be used with ``with``."""

@@ -7,15 +7,14 @@ import json
 import os
 import re
 import signal
-import subprocess
-import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from lightkube.resources.core_v1 import ConfigMap, PersistentVolumeClaim
 
-from tests.e2e.support import LIMIT_SECONDS, ROOT, YARD, Machine, open_nodes
+from components import catalog
+from tests.e2e.support import LIMIT_SECONDS, ROOT, Machine, open_nodes
 
 pytestmark = pytest.mark.e2e
 
@@ -31,31 +30,61 @@ def changes(output: str) -> Counter[str]:
     return Counter({what: int(count) for count, what in lines})
 
 
+def settings(folder: Path, old: str, new: str) -> Path:
+    """Write the settings of stack local with one change, and return the file."""
+    text = (ROOT / "Pulumi.local.yaml").read_text()
+    assert old in text
+    file = folder / "Pulumi.local.yaml"
+    file.write_text(text.replace(old, new))
+    return file
+
+
+def pool_groups(machine: Machine) -> list[str]:
+    """Name the node groups of the pool, without the part that tells one build from another."""
+    return [
+        name.rpartition("-")[0] for name in machine.groups(CLUSTER) if name.startswith(f"{POOL}-")
+    ]
+
+
+def options(file: Path) -> tuple[str, ...]:
+    return "--config-file", str(file), "--policy-pack", "policies"
+
+
 def test_an_update_that_is_killed_in_the_middle_leaves_a_state_to_go_on_from(
     machine: Machine,
 ) -> None:
     machine.ok("local", "up")
+    with machine.background("up", "local") as update:
+        machine.wait(update, lambda: machine.aws("eks").list_clusters()["clusters"] != [])
+        os.killpg(update.pid, signal.SIGKILL)
+
+
+def test_the_next_update_recovers_and_ends_at_a_wave_that_fails_as_a_whole(
+    machine: Machine,
+) -> None:
+    machine.ok("local", "fault", "set", "socket", "--pool", POOL, "--wave", "1")
+    done = machine.yard("up", "local")
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert "transport is not EFA: NCCL used Socket" in said
+    assert "look at what the nodes have in common" in said
+    assert "Traceback" not in said
+    assert pool_groups(machine) == [f"{POOL}-1"], "the next wave is held"
+    assert open_nodes(machine.nodes(pool=POOL)) == []
+
+
+def test_an_update_after_the_repair_goes_on_through_a_bad_api_and_a_restart(
+    machine: Machine,
+) -> None:
+    machine.ok("local", "fault", "clear")
     machine.ok("local", "fault", "set", "link", "--pool", POOL, "--wave", "2", "--index", "3")
-    update = subprocess.Popen(
-        [str(YARD), "up", "local"],
-        cwd=ROOT,
-        env=machine.environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    deadline = time.monotonic() + LIMIT_SECONDS
-    while not machine.aws("eks").list_clusters()["clusters"]:
-        assert time.monotonic() < deadline, "the update never came to the cluster"
-        assert update.poll() is None, "the update ended before it was killed"
-        time.sleep(0.2)
-    os.killpg(update.pid, signal.SIGKILL)
-    update.wait()
-
-
-def test_the_next_update_recovers_and_finishes(machine: Machine) -> None:
-    output = machine.ok("up", "local")
-    assert "gate" in output
+    machine.ok("local", "fault", "set", "api-throttle", "--seconds", "8")
+    with machine.background("up", "local") as update:
+        machine.wait(update, lambda: f"{POOL}-2" in pool_groups(machine))
+        machine.ok("local", "fault", "set", "api-error", "--service", "eks", "--seconds", "5")
+        machine.ok("local", "fault", "set", "apiserver-restart", "--seconds", "3")
+        said, _ = update.communicate(timeout=LIMIT_SECONDS)
+    assert update.returncode == 0, said
 
 
 def test_no_killed_creation_left_an_orphan_in_the_account(machine: Machine) -> None:
@@ -81,8 +110,7 @@ def test_the_account_holds_what_the_program_declares(machine: Machine) -> None:
     cluster = machine.aws("eks").describe_cluster(name=CLUSTER)["cluster"]
     assert cluster["status"] == "ACTIVE"
     assert cluster["accessConfig"]["authenticationMode"] == "API"
-    groups = machine.aws("eks").list_nodegroups(clusterName=CLUSTER)["nodegroups"]
-    assert len(groups) == 3  # the management group and two waves
+    assert pool_groups(machine) == [f"{POOL}-1", f"{POOL}-2"]
     [system] = machine.aws("fsx").describe_file_systems()["FileSystems"]
     assert system["LustreConfiguration"]["DeploymentType"] == "PERSISTENT_2"
 
@@ -115,6 +143,18 @@ def test_a_second_update_changes_nothing(machine: Machine) -> None:
     assert len(machine.state()) == len(before)
 
 
+def test_a_node_that_goes_bad_later_is_found_shut_and_named(machine: Machine) -> None:
+    [first, *others] = open_nodes(machine.nodes(pool=POOL, wave="2"))
+    machine.ok("local", "fault", "set", "gpu", "--node", first)
+    words = ["--pool", POOL, "--wave", "2", "--nodes", "14", "--type", "p5.48xlarge", "--again"]
+    image = catalog.image("nccl-tests", "us-east-1")
+    place = ["--kubeconfig", str(machine.home / "kubeconfig"), "--report-dir", str(machine.home)]
+    line = machine.ok("gate", "run", *words, "--image", image, *place)
+    assert line.startswith(f"pass: pool {POOL} wave 2: 12 of 14 nodes open; out: ")
+    assert f"{first}: gpus: a GPU is lost" in line
+    assert open_nodes(machine.nodes(pool=POOL, wave="2")) == others
+
+
 def test_a_refresh_with_plain_pulumi_finds_no_drift(machine: Machine) -> None:
     done = machine.pulumi("refresh", "--yes", "--stack", "local", "--expect-no-changes")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -144,6 +184,35 @@ def test_a_simulator_that_is_down_is_one_clear_error_and_the_state_stays(machine
     machine.ok("local", "up")
 
 
+def test_a_pool_grows_by_a_wave_without_touching_what_is_there(
+    machine: Machine, tmp_path: Path
+) -> None:
+    file = settings(tmp_path, "waves: [2, 14]", "waves: [2, 14, 2]")
+    steps = machine.steps(file)
+    assert {name for name, op in steps if op == "create"} == {
+        f"pool-{POOL}-3",
+        f"acceptance-{POOL}-3",
+    }
+    # The queues share out what the pool has, so their quotas grow with it, in place.
+    assert {op for _, op in steps} == {"create", "update"}
+    assert all(name.startswith("scheduler") for name, op in steps if op == "update")
+    done = machine.pulumi("up", "--yes", "--skip-preview", "--stack", "local", *options(file))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(open_nodes(machine.nodes(pool=POOL, wave="3"))) == 2
+
+
+def test_another_image_release_touches_the_groups_of_its_pool_and_their_gates_only(
+    machine: Machine, tmp_path: Path
+) -> None:
+    wanted = "waves: [2, 14, 2]\n        ami_release: 1.35.7-20261001"
+    file = settings(tmp_path, "waves: [2, 14]", wanted)
+    steps = machine.steps(file)
+    groups = {name for name, op in steps if op == "update"}
+    assert groups == {f"pool-{POOL}-{number}" for number in (1, 2, 3)}
+    others = {name for name, op in steps if op != "update"}
+    assert others == {f"acceptance-{POOL}-{number}" for number in (1, 2, 3)}
+
+
 @pytest.mark.parametrize("stack", ["dev", "prod"])
 def test_the_other_stacks_preview_on_the_embedded_target(machine: Machine, stack: str) -> None:
     output = machine.ok("preview", stack, "--target", "embedded")
@@ -155,9 +224,7 @@ def test_a_bad_setting_is_refused_by_check_and_preview_with_the_same_text(
     machine: Machine, tmp_path: Path
 ) -> None:
     before = machine.state()
-    text = (ROOT / "Pulumi.local.yaml").read_text().replace("p5.48xlarge", "p5.48xlarg")
-    file = tmp_path / "Pulumi.local.yaml"
-    file.write_text(text)
+    file = settings(tmp_path, "p5.48xlarge", "p5.48xlarg")
     checked = machine.yard("config", "check", str(file))
     assert checked.returncode == 2
     previewed = machine.pulumi("preview", "--stack", "local", "--config-file", str(file))

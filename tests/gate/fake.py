@@ -134,6 +134,7 @@ def run_gate(
     kind: str = P5,
     lines: list[str] | None = None,
     floor: float | None = None,
+    again: bool = False,
 ) -> WaveVerdict:
     """Run the gate over wave 1 of pool train."""
     request = Request(
@@ -146,6 +147,7 @@ def run_gate(
         namespace="trainyard-gate",
         timeout=3600,
         floor_gbps=floor,
+        again=again,
     )
     said = [] if lines is None else lines
     return Gate(request, cluster, said.append, FakeTime().clock()).run()

@@ -144,7 +144,7 @@ def test_an_api_that_stays_away_midway_is_unknown_with_what_was_seen() -> None:
     verdict = run_gate(cluster, 4)
     assert verdict.line == (
         "unknown: pool train wave 1: the gate could not go on: list Pods: the Kubernetes API does "
-        "not answer: connection refused; next: run it again; what was opened before stays open"
+        "not answer: connection refused; next: run it again: it tests what is not open"
     )
     assert not cluster.marks
     assert cluster.cleaned == 2
@@ -183,6 +183,33 @@ def test_a_wave_that_passed_before_is_left_alone() -> None:
         "pass: pool train wave 1: 4 of 4 nodes open, 4 of them since an earlier run"
     )
     assert not cluster.rounds
+
+
+def test_again_finds_an_open_node_that_went_bad_and_leaves_nodes_with_jobs_alone() -> None:
+    cluster = FakeCluster()
+    cluster.add(6, passed=True)
+    cluster.faults["node-04"] = {"gpu"}
+    cluster.busy_nodes = {"node-01"}
+    lines: list[str] = []
+    verdict = run_gate(cluster, 6, again=True, lines=lines)
+    assert verdict.verdict is Verdict.PASS
+    assert verdict.message.startswith(
+        "5 of 6 nodes open, 1 of them since an earlier run; out: node-04: gpus: a GPU is lost"
+    )
+    assert "1 node with jobs stay as they are: node-01" in lines
+    assert cluster.marked(Mark.REFUSE) == ["node-04"]
+    assert "node-01" not in cluster.marks
+    assert len(cluster.rounds[0]) == 5
+
+
+def test_again_shuts_what_it_tests_so_that_a_run_that_ends_early_leaves_it_unproved() -> None:
+    cluster = FakeCluster(stops_at_round=1)
+    names = cluster.add(3, passed=True)
+    verdict = run_gate(cluster, 3, again=True)
+    assert verdict.verdict is Verdict.UNKNOWN
+    assert verdict.next_step == "run it again: it tests what is not open"
+    assert cluster.marked(Mark.HOLD) == names
+    assert cluster.marks["node-00"][1] == "is proved again (run 20261201-080000-ab12)"
 
 
 def test_two_nodes_that_fail_together_cannot_be_told_apart() -> None:

@@ -10,6 +10,7 @@ from tests.policies.support import OWNED, Declared
 
 ACCOUNT = "111122223333"
 KEY = f"arn:aws:kms:us-east-1:{ACCOUNT}:key/1"
+ROLE = f"arn:aws:iam::{ACCOUNT}:role/platform"
 CLUSTER_ARN = f"arn:aws:eks:us-east-1:{ACCOUNT}:cluster/trainyard-dev"
 
 
@@ -79,15 +80,33 @@ GOOD: dict[str, dict[str, Any]] = {
     types.IAM_ROLE_POLICY_ATTACHMENTS_EXCLUSIVE: {
         "policyArns": ["arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"]
     },
-    types.EC2_SECURITY_GROUP: {"ingress": [{"protocol": "-1", "self": True}]},
+    types.EC2_SECURITY_GROUP: {
+        "description": "Nodes",
+        "ingress": [{"protocol": "-1", "self": True, "description": "Among nodes"}],
+    },
     types.EC2_DEFAULT_SECURITY_GROUP: {},
-    types.EC2_SECURITY_GROUP_RULE: {"type": "ingress", "cidrBlocks": ["10.0.0.0/16"]},
-    types.VPC_INGRESS_RULE: {"cidrIpv4": "10.0.0.0/16"},
-    types.VPC_EGRESS_RULE: {"cidrIpv4": "0.0.0.0/0"},
+    types.EC2_SECURITY_GROUP_RULE: {
+        "type": "ingress",
+        "cidrBlocks": ["10.0.0.0/16"],
+        "description": "AWS APIs",
+    },
+    types.VPC_INGRESS_RULE: {"cidrIpv4": "10.0.0.0/16", "description": "AWS APIs"},
+    types.VPC_EGRESS_RULE: {"cidrIpv4": "0.0.0.0/0", "description": "AWS APIs"},
     types.EC2_LAUNCH_TEMPLATE: TEMPLATE,
     types.EC2_INSTANCE: MACHINE,
     types.EC2_LAUNCH_CONFIGURATION: MACHINE,
     types.EC2_SPOT_INSTANCE_REQUEST: MACHINE,
+    types.EKS_ACCESS_ENTRY: {"principalArn": ROLE, "kubernetesGroups": ["research:submitters"]},
+    types.EKS_ACCESS_POLICY_ASSOCIATION: {
+        "principalArn": ROLE,
+        "policyArn": "arn:aws:eks::aws:cluster-access-policy/AmazonEKSEditPolicy",
+        "accessScope": {"type": "namespace", "namespaces": ["research"]},
+    },
+    types.EKS_ADDON: {
+        "addonName": "vpc-cni",
+        "addonVersion": "v1.23.0-eksbuild.1",
+        "configurationValues": json.dumps({"enableNetworkPolicy": "true"}),
+    },
     types.EKS_CLUSTER: CLUSTER,
     types.EKS_NODE_GROUP: {"instanceTypes": ["p5.48xlarge"]},
     types.CLOUDTRAIL_TRAIL: {"kmsKeyId": KEY},

@@ -158,7 +158,7 @@ def test_no_message_quotes_a_credential() -> None:
         *analyze(types.AWS_PROVIDER, provider, policies=[PROVIDERS]),
         *analyze(types.KUBERNETES_PROVIDER, {"kubeconfig": kubeconfig}, policies=[PROVIDERS]),
         *analyze(types.IAM_POLICY, {"policy": "canary-5"}),
-        *analyze(types.VPC_INGRESS_RULE, {"cidrIpv4": "canary-6"}),
+        *analyze(types.VPC_INGRESS_RULE, {"cidrIpv4": "canary-6", "description": "AWS APIs"}),
     ]
     assert len(found) == 7
     assert "canary" not in str(found)

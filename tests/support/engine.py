@@ -17,6 +17,7 @@ COMPUTED: Mapping[str, Mapping[str, Any]] = {
     },
     "aws:fsx/lustreFileSystem:LustreFileSystem": {"dnsName": "fs.example", "mountName": "mount"},
     "aws:amp/workspace:Workspace": {"prometheusEndpoint": "https://metrics.example"},
+    "aws:eks/nodeGroup:NodeGroup": {"resources": [{"autoscalingGroups": [{"name": "eks-group"}]}]},
     "command:local:Command": {"stdout": "verdict: pass"},
 }
 

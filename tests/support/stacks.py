@@ -6,22 +6,12 @@ from typing import Any
 
 import yaml
 
-from components.naming import Names
 from components.settings import parse
-from components.site import Site, SiteConfig
+from components.site import Site
+from components.site_config import SiteConfig
 
 ROOT = Path(__file__).parents[2]
 STACKS = ("local", "dev", "prod")
-
-NAMES = Names(
-    stack="test",
-    partition="aws",
-    account="111122223333",
-    region="us-east-1",
-    environment="dev",
-    owner="platform",
-    cost_center="1",
-)
 
 
 def raw(stack: str) -> dict[str, Any]:

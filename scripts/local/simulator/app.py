@@ -98,7 +98,10 @@ class Simulator:
             if inbound is None or (signer.service, inbound.name) not in HANDLERS:
                 return self._moto.pass_on(environ, account)
             call = self.call(signer.service, inbound.name, account, signer.region, inbound.params())
-            return wire.rendered(inbound, self._answer(call, native=False))
+            answer = HANDLERS[call.service, call.operation](call)
+            if answer is None:
+                return self._moto.pass_on(environ, account)
+            return wire.rendered(inbound, answer)
         except NotImplementedError as error:
             name = inbound.name if inbound else environ["PATH_INFO"]
             raise AwsError(
@@ -117,8 +120,9 @@ class Simulator:
         if not call.operation.startswith(READING):
             self.store.touch(call.service)
         handler = None if native else HANDLERS.get((call.service, call.operation))
-        if handler is not None:
-            return handler(call)
+        answer = handler(call) if handler else None
+        if answer is not None:
+            return answer
         signer = wire.Signer(f"EMBEDDED{call.account}", call.region, call.service)
         return self._moto.ask(call.service, call.operation, call.params, signer=signer)
 

@@ -2,8 +2,9 @@
 
 A handler takes a :class:`Call` and returns the operation's output as plain data in the shapes of
 the AWS API. It may raise :class:`AwsError`, ask another operation (:meth:`Call.ask`), or let moto
-answer its own one (:meth:`Call.forward`) and mend what comes back. Operations without a handler go
-to moto unseen.
+answer its own one (:meth:`Call.forward`) and mend what comes back. One that only checks returns
+None: moto then answers the request as it came in, which is faster where answers are large.
+Operations without a handler go to moto unseen.
 """
 
 from collections.abc import Callable
@@ -107,7 +108,7 @@ class Call:
         )
 
 
-Handler = Callable[[Call], Answer]
+Handler = Callable[[Call], Answer | None]
 
 HANDLERS: dict[tuple[str, str], Handler] = {}
 """Who answers (service, operation); filled when the modules of this package are imported."""

@@ -24,6 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_pem_private_key,
 )
+from cryptography.x509 import Certificate, load_pem_x509_certificate
 from moto.backends import get_backend
 from moto.core.base_backend import AccountSpecificBackend, BackendDict, BaseBackend
 from moto.core.models import DEFAULT_ACCOUNT_ID
@@ -73,6 +74,18 @@ def _private_key(pem: bytes) -> object:
     return load_pem_private_key(pem, password=None)
 
 
+def _certificate(pem: bytes) -> object:
+    """Read back a certificate that somebody has imported into ACM."""
+    return load_pem_x509_certificate(pem)
+
+
+def _as_text(obj: PrivateKeyTypes | Certificate) -> Any:  # noqa: ANN401 - pickle's own form
+    """Write what cryptography keeps beyond pickle's reach."""
+    if isinstance(obj, Certificate):
+        return _certificate, (obj.public_bytes(Encoding.PEM),)
+    return _private_key, (obj.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, PLAIN),)
+
+
 def _backends() -> dict[Key, BaseBackend]:
     """Collect every backend that a call has made; moto makes some for its default account too."""
     in_use: Any = getattr(BackendDict, "_instances")  # noqa: B009 - moto's list, private and untyped
@@ -95,8 +108,8 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, obj: object) -> Any:
         if isinstance(obj, RLOCK):
             return threading.RLock, ()  # ECR's backend holds one
-        if isinstance(obj, PrivateKeyTypes):
-            return _private_key, (obj.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, PLAIN),)
+        if isinstance(obj, PrivateKeyTypes | Certificate):
+            return _as_text(obj)
         if isinstance(obj, BaseBackend) and id(obj) in self._keys:
             return _backend, self._keys[id(obj)]
         if isinstance(obj, BackendDict):

@@ -98,9 +98,10 @@ class Api:
 
     def delete_nodes(self, names: Iterable[str]) -> None:
         """Delete Nodes, also those that are gone already."""
-        self.each([lambda name=name: self._delete_node(name) for name in names])
+        self.each([lambda name=name: self.delete_node(name) for name in names])
 
-    def _delete_node(self, name: str) -> None:
+    def delete_node(self, name: str) -> None:
+        """Delete a Node, also one that is gone already."""
         try:
             self._client.delete(Node, name)
         except ApiError as error:

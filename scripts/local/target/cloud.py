@@ -139,7 +139,7 @@ class Cloud:
         answer = self._ec2.run_instances(
             **({"ImageId": group.launch.image} if group.launch.image else {}),
             InstanceType=group.instance_type,
-            SubnetId=subnet,
+            NetworkInterfaces=[{"DeviceIndex": 0, "SubnetId": subnet, "DeleteOnTermination": True}],
             MinCount=len(indexes),
             MaxCount=len(indexes),
             TagSpecifications=[{"ResourceType": "instance", "Tags": _tags(tags)}],
@@ -204,6 +204,7 @@ def group(described: Json, cluster: Cluster, start: Launch) -> Group:
         capacity=described.get("capacityType", "ON_DEMAND"),
         # EKS names no version for a group with an image of one's own.
         kubernetes=str(described.get("version") or cluster.kubernetes),
+        image_type=str(described.get("amiType", "")),
         image_release=str(described.get("releaseVersion", "")),
         template=(str(template["id"]), str(template.get("version", "1"))) if template else None,
         launch=start,

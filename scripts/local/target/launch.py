@@ -1,9 +1,9 @@
 """What a launch template says about the machines made from it."""
 
-import base64
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from scripts.local.target.user_data import NodeConfig, UserData, UserDataError, read
 
 __all__ = ["Launch", "launch"]
 
@@ -11,10 +11,6 @@ Json = dict[str, Any]
 
 DEFAULT_DISK_GIB = 20
 """Root volume of a managed node group whose template and settings name none."""
-
-HUGE_PAGES = re.compile(r"vm\.nr_hugepages\s*=\s*(?P<pages>\d+)")
-LOCAL_STORAGE = "localStorage:"
-"""In a NodeConfig: makes the local NVMe drives the node's ephemeral storage."""
 
 EFA_KINDS = ("efa", "efa-only")
 
@@ -30,13 +26,21 @@ class Launch:
     """Pages of 2 MiB that the user data sets aside."""
 
     disk_gib: int = DEFAULT_DISK_GIB
-    local_storage: bool = False
+    config: NodeConfig = field(default_factory=NodeConfig)
+    defect: str | None = None
+    """Why a machine of this template never becomes a node."""
 
 
 def launch(data: Json) -> Launch:
     """Read the data of a launch template version; an empty one is a node group without."""
-    user_data = base64.b64decode(data.get("UserData") or "").decode(errors="replace")
-    pages = HUGE_PAGES.search(user_data)
+    told, defect = UserData(), None
+    try:
+        told = read(data.get("UserData"))
+    except UserDataError as error:
+        defect = str(error)
+    missing = told.config.not_told
+    if data.get("ImageId") and missing:
+        defect = f"the NodeConfig for an image of one's own lacks spec.cluster.{missing[0]}"
     interfaces: list[Json] = data.get("NetworkInterfaces") or []
     volumes: list[Json] = data.get("BlockDeviceMappings") or []
     disks: list[Json] = [each["Ebs"] for each in volumes if each.get("Ebs")]
@@ -45,7 +49,8 @@ def launch(data: Json) -> Launch:
         instance_type=data.get("InstanceType"),
         image=data.get("ImageId"),
         efa_interfaces=sum(each.get("InterfaceType") in EFA_KINDS for each in interfaces),
-        huge_pages=int(pages["pages"]) if pages else 0,
+        huge_pages=told.huge_pages,
         disk_gib=sizes[0] if sizes else DEFAULT_DISK_GIB,
-        local_storage=LOCAL_STORAGE in user_data,
+        config=told.config,
+        defect=defect,
     )

@@ -37,6 +37,13 @@ EFFECTS = {
     "PREFER_NO_SCHEDULE": "PreferNoSchedule",
 }
 
+SYSTEMS = (
+    ("AL2023", "Amazon Linux 2023"),
+    ("AL2", "Amazon Linux 2"),
+    ("BOTTLEROCKET", "Bottlerocket OS"),
+)
+"""How the types of images begin, and what their nodes say that they run."""
+
 BLOCK_SIZES = {2: 64, 3: 16}
 """Nodes of one node group under one switch of a layer; layer 1 is the zone's top. AWS publishes no
 such numbers; these make several blocks of each layer out of a thousand nodes."""
@@ -70,6 +77,9 @@ class Group:
     """ON_DEMAND, SPOT or CAPACITY_BLOCK."""
 
     kubernetes: str
+    image_type: str
+    """EKS's name for the kind of image, such as AL2023_x86_64_NVIDIA, or CUSTOM."""
+
     image_release: str
     template: tuple[str, str] | None
     """Id and version of the launch template."""
@@ -79,7 +89,13 @@ class Group:
     @property
     def generation(self) -> str:
         """A digest of what makes EKS replace the instances when it changes."""
-        parts = (self.arn, self.template, self.image_release, self.instance_type)
+        parts = (
+            self.arn,
+            self.template,
+            self.image_type,
+            self.image_release,
+            self.instance_type,
+        )
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 
@@ -154,7 +170,7 @@ def _labels(group: Group, instance: Instance, hardware: Hardware) -> dict[str, s
     if group.template:
         labels["eks.amazonaws.com/sourceLaunchTemplateId"] = group.template[0]
         labels["eks.amazonaws.com/sourceLaunchTemplateVersion"] = group.template[1]
-    if hardware.accelerators:
+    if hardware.switches:
         labels |= {
             f"topology.k8s.aws/network-node-layer-{layer}": _switch(group, instance, layer)
             for layer in LAYERS
@@ -202,10 +218,15 @@ def _status(group: Group, instance: Instance, hardware: Hardware) -> Json:
             "kubeletVersion": f"v{group.kubernetes}.0-simulated",
             "machineID": instance.id,
             "operatingSystem": "linux",
-            "osImage": f"Amazon Linux 2023 (simulated, release {group.image_release or 'latest'})",
+            "osImage": _image(group),
             "systemUUID": instance.id,
         },
     }
+
+
+def _image(group: Group) -> str:
+    name = next((name for start, name in SYSTEMS if group.image_type.startswith(start)), "Linux")
+    return f"{name} (simulated, release {group.image_release or 'latest'})"
 
 
 def relabelled(present: Sequence[Json], before: Group, after: Group) -> Json:

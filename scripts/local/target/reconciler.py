@@ -140,6 +140,8 @@ class Reconciler:
             launched = cloud.launch(group, indexes)
             members += [Member(instance, group.generation) for instance in launched]
         before = self._groups.get(group.name)
+        if group.launch.defect and (before is None or before.launch.defect is None):
+            self.say(f"{group.name}: its instances do not join: {group.launch.defect}")
         if before and (before.labels, before.taints) != (group.labels, group.taints):
             names = [member.instance.dns_name for member in members if member.life]
             self.registry.relabel(names, before, group)
@@ -156,6 +158,8 @@ class Reconciler:
         work: list[Callable[[], None]] = []
         for name, member in self._all():
             group = groups[name]
+            if group.launch.defect:
+                continue
             where = faults.spot(
                 member.instance.dns_name,
                 group.labels,

@@ -39,13 +39,20 @@ class Registry:
 
     def create(self, group: Group, instance: Instance, life: str) -> None:
         """Register the Node of an instance."""
-        capacity = hardware(instance_type(group.instance_type), group.launch)
+        capacity = hardware(instance_type(group.instance_type), group.image_type, group.launch)
         start = Start(life, self._kubelet_port, _now())
+        node = node_object(group, instance, capacity, start)
         try:
-            self.api.create(node_object(group, instance, capacity, start))
+            self.api.create(node)
         except ApiError as error:
-            if code(error) != HTTPStatus.CONFLICT:  # an earlier try got through
+            if code(error) != HTTPStatus.CONFLICT:
                 raise
+            present = self.api.node(instance.dns_name)
+            if present["spec"].get("providerID") == node["spec"]["providerID"]:
+                return  # an earlier try got through
+            # Of an instance that had the address before, and with it the name.
+            self.api.delete_node(instance.dns_name)
+            self.api.create(node)
 
     def set_life(self, name: str, life: str) -> None:
         """Let a Node fall silent, or come back: kwok plays it only while it is running."""

@@ -44,8 +44,9 @@ class Account:
             config=Config(retries={"total_max_attempts": 1}, parameter_validation=False),
         )
 
+    @cache  # noqa: B019 - as above
     def role(self, name: str, *services: str) -> str:
-        """Make a role that the services may assume; returns its ARN."""
+        """Make a role that the services may assume, once; returns its ARN."""
         statement = {
             "Effect": "Allow",
             "Principal": {"Service": services},
@@ -80,13 +81,22 @@ def refusal(operation: Callable[..., Any], **params: object) -> tuple[str, str]:
 
 
 def nodegroup(account: Account, cluster: dict[str, Any], **more: object) -> dict[str, Any]:
-    made: dict[str, Any] = account.client("eks").create_nodegroup(
-        clusterName="train",
-        nodegroupName="wave-1",
-        nodeRole=account.role("node", "ec2.amazonaws.com"),
-        subnets=cluster["resourcesVpcConfig"]["subnetIds"][:1],
+    request = {
+        "clusterName": "train",
+        "nodegroupName": "wave-1",
+        "subnets": cluster["resourcesVpcConfig"]["subnetIds"][:1],
         **more,
-    )["nodegroup"]
+    }
+    if "nodeRole" not in request:
+        request["nodeRole"] = account.role("node", "ec2.amazonaws.com")
+    made: dict[str, Any] = account.client("eks").create_nodegroup(**request)["nodegroup"]
+    return made
+
+
+def launch_template(account: Account, **data: object) -> str:
+    made: str = account.client("ec2").create_launch_template(
+        LaunchTemplateName="pool", LaunchTemplateData=data or {"EbsOptimized": True}
+    )["LaunchTemplate"]["LaunchTemplateId"]
     return made
 
 

@@ -15,6 +15,7 @@ def build(account: Account) -> None:
     account.client("kms").enable_key_rotation(KeyId=key, RotationPeriodInDays=90)
     _storage(account, subnets[0])
     _control_plane(account, subnets)
+    _names(account)
     _watching(account)
 
 
@@ -22,6 +23,9 @@ def _network(account: Account) -> list[str]:
     ec2, vpc = account.client("ec2"), account.vpc()
     subnets = [account.subnet(vpc, 0, "use1-az4"), account.subnet(vpc, 1, "use1-az6")]
     ec2.associate_vpc_cidr_block(VpcId=vpc, CidrBlock="100.64.0.0/16")
+    ec2.create_subnet_cidr_reservation(
+        SubnetId=subnets[0], Cidr="10.0.0.128/25", ReservationType="prefix", Description="pods"
+    )
     gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
     ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=vpc)
     address = ec2.allocate_address(Domain="vpc")["AllocationId"]
@@ -99,8 +103,14 @@ def _control_plane(account: Account, subnets: list[str]) -> None:
         **cluster,
         nodegroupName="wave-1",
         nodeRole=account.role("node", "ec2.amazonaws.com"),
-        subnets=subnets,
+        subnets=subnets[:1],
         launchTemplate={"name": "pool"},
+    )
+    account.client("autoscaling").put_scheduled_update_group_action(
+        AutoScalingGroupName=_scaled(account),
+        ScheduledActionName="drain",
+        Recurrence="0 20 * * 5",
+        DesiredCapacity=0,
     )
     role = account.role("pod", "pods.eks.amazonaws.com")
     eks.create_addon(
@@ -116,6 +126,28 @@ def _control_plane(account: Account, subnets: list[str]) -> None:
     statement = {"Effect": "Allow", "Action": "ec2:DescribeInstances", "Resource": "*"}
     document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
     iam.put_role_policy(RoleName="node", PolicyName="own", PolicyDocument=document)
+
+
+def _scaled(account: Account) -> str:
+    """Name the Auto Scaling group of the node group."""
+    group = account.client("eks").describe_nodegroup(clusterName="train", nodegroupName="wave-1")
+    name: str = group["nodegroup"]["resources"]["autoScalingGroups"][0]["name"]
+    return name
+
+
+def _names(account: Account) -> None:
+    route53, acm = account.client("route53"), account.client("acm")
+    zone = route53.create_hosted_zone(Name="train.example.org", CallerReference="a")["HostedZone"]
+    records = [{"Value": "10.0.0.1"}]
+    record_set = {
+        "Name": "chat.train.example.org",
+        "Type": "A",
+        "TTL": 60,
+        "ResourceRecords": records,
+    }
+    changes = [{"Action": "CREATE", "ResourceRecordSet": record_set}]
+    route53.change_resource_record_sets(HostedZoneId=zone["Id"], ChangeBatch={"Changes": changes})
+    acm.request_certificate(DomainName="chat.train.example.org", ValidationMethod="DNS")
 
 
 def _watching(account: Account) -> None:
@@ -169,6 +201,14 @@ def _questions(account: Account) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for what in ec2:
         yield "ec2", f"describe_{what}", {}
     yield "ec2", "describe_launch_template_versions", {"LaunchTemplateName": "pool"}
+    [subnet] = _reserved(account)
+    yield "ec2", "get_subnet_cidr_reservations", {"SubnetId": subnet}
+    yield "autoscaling", "describe_auto_scaling_groups", {}
+    yield "autoscaling", "describe_scheduled_actions", {}
+    yield "route53", "list_hosted_zones", {}
+    zones = account.client("route53").list_hosted_zones()["HostedZones"]
+    yield "route53", "list_resource_record_sets", {"HostedZoneId": zones[0]["Id"]}
+    yield "acm", "list_certificates", {}
     yield "eks", "describe_cluster", {"name": "train"}
     yield "eks", "describe_nodegroup", {**cluster, "nodegroupName": "wave-1"}
     yield "eks", "describe_addon", {**cluster, "addonName": "vpc-cni"}
@@ -195,6 +235,12 @@ def _questions(account: Account) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "sns", "list_topics", {}
     yield "cloudtrail", "describe_trails", {}
     yield "budgets", "describe_budgets", {"AccountId": account.number}
+
+
+def _reserved(account: Account) -> list[str]:
+    """Find the subnet in which addresses are reserved."""
+    subnets = account.client("ec2").describe_subnets()["Subnets"]
+    return [one["SubnetId"] for one in subnets if one["CidrBlock"] == "10.0.0.0/24"]
 
 
 def _key(account: Account) -> str:

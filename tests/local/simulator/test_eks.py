@@ -10,13 +10,6 @@ from .conftest import KUBE_CA, KUBE_ENDPOINT, Account, nodegroup, refusal
 Cluster = dict[str, Any]
 
 
-def template(account: Account, **data: object) -> str:
-    made: str = account.client("ec2").create_launch_template(
-        LaunchTemplateName="pool", LaunchTemplateData=data
-    )["LaunchTemplate"]["LaunchTemplateId"]
-    return made
-
-
 def test_a_cluster_is_active_at_once_behind_the_target_s_api_server(cluster: Cluster) -> None:
     assert cluster["status"] == "ACTIVE"
     assert cluster["endpoint"] == KUBE_ENDPOINT
@@ -175,207 +168,72 @@ def test_a_cluster_holds_its_subnets_until_it_is_deleted(
     assert eks.list_clusters()["clusters"] == []
 
 
-def test_a_node_group_reads_back_as_it_was_written(account: Account, cluster: Cluster) -> None:
-    identity = template(
-        account,
-        InstanceType="p5.48xlarge",
-        NetworkInterfaces=[
-            {"DeviceIndex": 0, "NetworkCardIndex": 0, "InterfaceType": "efa"},
-            {"DeviceIndex": 1, "NetworkCardIndex": 1, "InterfaceType": "efa-only"},
-        ],
-    )
-    taints = [{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}]
-    scaling = {"minSize": 0, "maxSize": 8, "desiredSize": 4}
-    made = nodegroup(
-        account,
-        cluster,
-        capacityType="CAPACITY_BLOCK",
-        launchTemplate={"id": identity, "version": "$Latest"},
-        labels={"trainyard.dev/pool": "a"},
-        taints=taints,
-        scalingConfig=scaling,
-        tags={"team": "ml"},
-    )
-    described = account.client("eks").describe_nodegroup(
-        clusterName="train", nodegroupName="wave-1"
-    )["nodegroup"]
-    assert described == made
-    assert {
-        key: described[key]
-        for key in ("status", "labels", "taints", "scalingConfig", "tags", "capacityType")
-    } == {
-        "status": "ACTIVE",
-        "labels": {"trainyard.dev/pool": "a"},
-        "taints": taints,
-        "scalingConfig": scaling,
-        "tags": {"team": "ml"},
-        "capacityType": "CAPACITY_BLOCK",
-    }
-    assert described["launchTemplate"] == {"id": identity, "name": "pool", "version": "1"}
-    assert "instanceTypes" not in described
-    assert "diskSize" not in described
-
-
-@pytest.mark.parametrize(
-    ("data", "request_", "expected"),
-    [
-        (
-            {"SecurityGroupIds": ["sg-1"], "NetworkInterfaces": [{"DeviceIndex": 0}]},
-            {},
-            (
-                "InvalidRequestException",
-                (
-                    "Network interfaces and an instance-level security groups may not be specified "
-                    "on the same request"
-                ),
-            ),
-        ),
-        (
-            {"NetworkInterfaces": [{"DeviceIndex": 0, "SubnetId": "subnet-1"}]},
-            {},
-            (
-                "InvalidParameterException",
-                (
-                    "Launch template should not specify a subnet in its network interfaces. The "
-                    "subnets in your request will be used."
-                ),
-            ),
-        ),
-        (
-            {"NetworkInterfaces": [{"DeviceIndex": 0}, {"DeviceIndex": 0}]},
-            {},
-            (
-                "InvalidRequestException",
-                "Each network interface requires a unique device index within its network card.",
-            ),
-        ),
-        (
-            {"InstanceType": "p5.48xlarge"},
-            {"instanceTypes": ["p5.48xlarge"]},
-            (
-                "InvalidRequestException",
-                "Cannot specify instance types in launch template and API request",
-            ),
-        ),
-        (
-            {"IamInstanceProfile": {"Name": "a"}},
-            {},
-            (
-                "InvalidParameterException",
-                (
-                    "Launch template should not specify an instance profile. The noderole in your "
-                    "request will be used to construct an instance profile."
-                ),
-            ),
-        ),
-        (
-            {"InstanceType": "p5.48xlarge"},
-            {"diskSize": 100},
-            (
-                "InvalidParameterException",
-                "Disk size must be specified within the launch template.",
-            ),
-        ),
-        (
-            {"ImageId": "ami-0123456789abcdef0"},
-            {"amiType": "AL2023_x86_64_NVIDIA"},
-            (
-                "InvalidParameterException",
-                (
-                    "You cannot specify an AMI Type other than CUSTOM, when specifying an image id "
-                    "in your launch template."
-                ),
-            ),
-        ),
-    ],
-)
-def test_a_launch_template_that_eks_cannot_use_is_refused(
-    account: Account,
-    cluster: Cluster,
-    data: dict[str, Any],
-    request_: dict[str, Any],
-    expected: tuple[str, str],
-) -> None:
-    assert (
-        refusal(
-            lambda **more: nodegroup(account, cluster, **more),
-            launchTemplate={"id": template(account, **data)},
-            **request_,
-        )
-        == expected
-    )
-
-
-def test_a_node_group_needs_a_template_a_role_and_sizes_that_fit(
+def test_a_control_plane_takes_few_groups_and_of_its_own_vpc(
     account: Account, cluster: Cluster
 ) -> None:
-    eks = account.client("eks")
-    common = {
-        "clusterName": "train",
-        "nodegroupName": "wave-1",
-        "subnets": cluster["resourcesVpcConfig"]["subnetIds"],
-    }
-    assert refusal(
-        eks.create_nodegroup, nodeRole=f"arn:aws:iam::{account.number}:role/none", **common
-    ) == ("InvalidParameterException", "The role with name none cannot be found.")
-    common["nodeRole"] = account.role("node", "ec2.amazonaws.com")
-    assert refusal(
-        eks.create_nodegroup, launchTemplate={"id": "lt-0123456789abcdef0"}, **common
-    ) == (
-        "InvalidRequestException",
-        "The specified launch template, with template ID lt-0123456789abcdef0, does not exist.",
-    )
-    sizes = {"minSize": 0, "maxSize": 4, "desiredSize": 9}
-    assert refusal(eks.create_nodegroup, scalingConfig=sizes, **common) == (
+    eks, ec2 = account.client("eks"), account.client("ec2")
+    vpc = cluster["resourcesVpcConfig"]["vpcId"]
+
+    def group(name: str, vpc: str) -> str:
+        made: str = ec2.create_security_group(GroupName=name, Description=name, VpcId=vpc)[
+            "GroupId"
+        ]
+        return made
+
+    own, foreign = group("own", vpc), group("foreign", account.vpc())
+
+    def change(*groups: str) -> dict[str, Any]:
+        return {"name": "train", "resourcesVpcConfig": {"securityGroupIds": list(groups)}}
+
+    assert refusal(eks.update_cluster_config, **change(own, foreign)) == (
         "InvalidParameterException",
-        "Desired capacity 9 can't be greater than max size 4",
+        (
+            f"Security group(s) [{foreign}] are not in the same VPC as the subnets. Please specify "
+            f"a security group that is associated with the VPC: {vpc}."
+        ),
     )
-
-
-def test_a_node_group_name_is_used_once(account: Account, cluster: Cluster) -> None:
-    made = nodegroup(account, cluster)
-    assert refusal(
-        account.client("eks").create_nodegroup,
-        clusterName="train",
-        nodegroupName="wave-1",
-        nodeRole=made["nodeRole"],
-        subnets=made["subnets"],
-    ) == (
-        "ResourceInUseException",
-        "NodeGroup already exists with name wave-1 and cluster name train",
+    assert refusal(eks.update_cluster_config, **change(*[own] * 5)) == (
+        "InvalidParameterException",
+        "At most 4 security groups can be specified, got 5",
     )
-    assert refusal(
-        account.client("eks").describe_nodegroup, clusterName="train", nodegroupName="none"
-    ) == ("ResourceNotFoundException", "No node group found for name: none.")
+    eks.update_cluster_config(**change(own))
+    described = eks.describe_cluster(name="train")["cluster"]["resourcesVpcConfig"]
+    assert described["securityGroupIds"] == [own]
+    assert refusal(ec2.delete_security_group, GroupId=own)[0] == "DependencyViolation"
 
 
-def test_a_node_group_changes_in_place(account: Account, cluster: Cluster) -> None:
+def test_zonal_shift_is_turned_on_and_off(account: Account, cluster: Cluster) -> None:
     eks = account.client("eks")
-    taint = {"key": "trainyard.dev/unproved", "value": "true", "effect": "NO_SCHEDULE"}
-    identity = template(account, InstanceType="p5.48xlarge")
-    nodegroup(
-        account,
-        cluster,
-        labels={"a": "1", "b": "2"},
-        taints=[taint],
-        launchTemplate={"id": identity},
+    assert cluster["zonalShiftConfig"] == {"enabled": False}
+    update = eks.update_cluster_config(name="train", zonalShiftConfig={"enabled": True})["update"]
+    assert update["type"] == "ZonalShiftConfigUpdate"
+    shown = eks.describe_cluster(name="train")["cluster"]["zonalShiftConfig"]
+    assert shown == {"enabled": True}
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    ("name", "namespace"),
+    [
+        ("eks-node-monitoring-agent", "kube-system"),
+        ("metrics-server", "kube-system"),
+        ("kube-state-metrics", "kube-state-metrics"),
+        ("amazon-cloudwatch-observability", "amazon-cloudwatch"),
+    ],
+)
+def test_add_ons_live_where_eks_puts_them(account: Account, name: str, namespace: str) -> None:
+    addon = account.client("eks").create_addon(
+        clusterName="train", addonName=name, addonVersion="v1.2.3-eksbuild.4"
+    )["addon"]
+    assert (addon["status"], addon["addonVersion"]) == ("ACTIVE", "v1.2.3-eksbuild.4")
+    assert addon["namespaceConfig"] == {"namespace": namespace}
+
+
+@pytest.mark.usefixtures("cluster")
+def test_an_add_on_that_eks_does_not_know_is_refused(account: Account) -> None:
+    assert refusal(
+        account.client("eks").create_addon, clusterName="train", addonName="gpu-operator"
+    ) == (
+        "InvalidParameterException",
+        "Addon gpu-operator specified is not supported in 1.34 kubernetes version",
     )
-    where = {"clusterName": "train", "nodegroupName": "wave-1"}
-    eks.update_nodegroup_config(
-        **where,
-        labels={"addOrUpdateLabels": {"b": "3"}, "removeLabels": ["a"]},
-        taints={"removeTaints": [taint]},
-        scalingConfig={"maxSize": 6},
-    )
-    account.client("ec2").create_launch_template_version(
-        LaunchTemplateId=identity, LaunchTemplateData={"InstanceType": "p5en.48xlarge"}
-    )
-    update = eks.update_nodegroup_version(**where, launchTemplate={"id": identity, "version": "2"})[
-        "update"
-    ]
-    described = eks.describe_nodegroup(**where)["nodegroup"]
-    assert described["labels"] == {"b": "3"}
-    assert described["taints"] == []
-    assert described["scalingConfig"] == {"minSize": 1, "maxSize": 6, "desiredSize": 2}
-    assert described["launchTemplate"]["version"] == "2"
-    assert update["id"] in eks.list_updates(name="train", nodegroupName="wave-1")["updateIds"]

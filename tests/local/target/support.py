@@ -8,6 +8,7 @@ from scripts.local.stacks import Place
 from scripts.local.target.cloud import Cluster
 from scripts.local.target.launch import Launch
 from scripts.local.target.node_objects import Group, Instance
+from scripts.local.target.user_data import NodeConfig
 
 GROUP = Group(
     name="h100-1",
@@ -21,9 +22,12 @@ GROUP = Group(
     taints=(("trainyard.dev/unproved", "true", "NO_SCHEDULE"),),
     capacity="CAPACITY_BLOCK",
     kubernetes="1.35",
+    image_type="AL2023_x86_64_NVIDIA",
     image_release="1.35.0-20261101",
     template=("lt-1", "3"),
-    launch=Launch(efa_interfaces=32, huge_pages=5128, disk_gib=200, local_storage=True),
+    launch=Launch(
+        efa_interfaces=32, huge_pages=5128, disk_gib=200, config=NodeConfig(local_storage=True)
+    ),
 )
 
 CLUSTER = Cluster(Place("000000000000", "us-east-1"), "demo", "2026-12-01", "1.35")

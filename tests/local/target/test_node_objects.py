@@ -18,7 +18,7 @@ from tests.local.target.support import GROUP, instance
 
 
 def node(group: Group = GROUP, index: int = 4, life: str = RUNNING) -> dict:
-    capacity = hardware(instance_type(group.instance_type), group.launch)
+    capacity = hardware(instance_type(group.instance_type), group.image_type, group.launch)
     start = Start(life, 10250, "2026-12-01T00:00:00Z")
     return node_object(group, instance(index), capacity, start)
 
@@ -61,7 +61,7 @@ def test_capacity_is_that_of_the_type_and_of_the_launch_template() -> None:
     assert status["capacity"] == {
         "cpu": "192",
         "memory": "2097152Mi",
-        "pods": "51",
+        "pods": "250",
         "ephemeral-storage": "28312Gi",
         "hugepages-2Mi": "10256Mi",
         "nvidia.com/gpu": "8",
@@ -71,13 +71,86 @@ def test_capacity_is_that_of_the_type_and_of_the_launch_template() -> None:
     assert status["allocatable"] == status["capacity"] | {"cpu": "191450m", "memory": "2086080Mi"}
 
 
+def capacity(group: Group) -> dict[str, str]:
+    found: dict[str, str] = node(group)["status"]["capacity"]
+    return found
+
+
+def with_config(**said: object) -> Group:
+    """Give the group with a NodeConfig that says this."""
+    config = replace(GROUP.launch.config, **said)
+    return replace(GROUP, launch=replace(GROUP.launch, config=config))
+
+
+@pytest.mark.parametrize(("told", "pods"), [(None, "250"), (62, "62"), (400, "250")])
+def test_pods_are_bounded_by_prefixes_and_by_what_the_kubelet_is_told(
+    told: int | None, pods: str
+) -> None:
+    assert capacity(with_config(max_pods=told))["pods"] == pods
+
+
+def test_what_the_kubelet_keeps_follows_its_configuration() -> None:
+    plain = node()["status"]["allocatable"]
+    system = with_config(system_cpu_millis=1000, system_memory_mib=4096)
+    kept = node(system)["status"]["allocatable"]
+    assert int(plain["cpu"][:-1]) - int(kept["cpu"][:-1]) == 1000
+    assert int(plain["memory"][:-2]) - int(kept["memory"][:-2]) == 4096
+    own = node(with_config(kube_cpu_millis=2000, kube_memory_mib=1024))["status"]["allocatable"]
+    assert (own["cpu"], own["memory"]) == ("190000m", f"{2097152 - 1024 - 10256}Mi")
+
+
+@pytest.mark.parametrize(
+    ("kind", "image", "device", "count"),
+    [
+        ("p5.48xlarge", "AL2023_x86_64_NVIDIA", "nvidia.com/gpu", "8"),
+        ("p5.48xlarge", "CUSTOM", "nvidia.com/gpu", "8"),
+        ("p5.48xlarge", "BOTTLEROCKET_x86_64_NVIDIA", "nvidia.com/gpu", "8"),
+        ("p5.48xlarge", "AL2023_x86_64_STANDARD", "nvidia.com/gpu", None),
+        ("p5.48xlarge", "AL2023_x86_64_NEURON", "nvidia.com/gpu", None),
+        ("trn2.48xlarge", "AL2023_x86_64_NEURON", "aws.amazon.com/neuron", "16"),
+        ("trn2.48xlarge", "AL2023_x86_64_NVIDIA", "aws.amazon.com/neuron", None),
+    ],
+)
+def test_accelerators_show_only_under_an_image_with_their_driver(
+    kind: str, image: str, device: str, count: str | None
+) -> None:
+    group = replace(GROUP, instance_type=kind, image_type=image)
+    assert capacity(group).get(device) == count
+
+
+@pytest.mark.parametrize(
+    ("image", "system"),
+    [
+        ("AL2023_x86_64_NVIDIA", "Amazon Linux 2023"),
+        ("AL2_x86_64_GPU", "Amazon Linux 2"),
+        ("BOTTLEROCKET_ARM_64", "Bottlerocket OS"),
+        ("CUSTOM", "Linux"),
+    ],
+)
+def test_a_node_names_the_system_of_its_image(image: str, system: str) -> None:
+    info = node(replace(GROUP, image_type=image))["status"]["nodeInfo"]
+    assert info["osImage"] == f"{system} (simulated, release 1.35.0-20261101)"
+
+
+def test_ec2_tells_no_switches_above_a_g_instance() -> None:
+    labels = node(replace(GROUP, instance_type="g6e.48xlarge"))["metadata"]["labels"]
+    assert not [label for label in labels if "network-node" in label]
+
+
+def test_efa_follows_the_template() -> None:
+    none = replace(GROUP, launch=replace(GROUP.launch, efa_interfaces=0))
+    assert "vpc.amazonaws.com/efa" not in capacity(none)
+    few = replace(GROUP, launch=replace(GROUP.launch, efa_interfaces=16))
+    assert capacity(few)["vpc.amazonaws.com/efa"] == "16"
+
+
 def test_a_management_node_has_no_devices_and_no_fabric() -> None:
     group = replace(GROUP, instance_type="m7i.xlarge", launch=Launch(), template=None)
     made = node(group)
     assert made["status"]["capacity"] == {
         "cpu": "4",
         "memory": "16384Mi",
-        "pods": "58",
+        "pods": "110",
         "ephemeral-storage": "20Gi",
         "hugepages-2Mi": "0Mi",
     }
@@ -131,6 +204,7 @@ def test_node_groups_of_a_zone_meet_at_the_top_only() -> None:
     [
         {"arn": "another"},
         {"template": ("lt-1", "4")},
+        {"image_type": "CUSTOM"},
         {"image_release": "1.35.0-20261201"},
         {"instance_type": "p5e.48xlarge"},
     ],

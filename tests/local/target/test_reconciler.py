@@ -19,6 +19,7 @@ class World:
     cluster: Cluster | None = CLUSTER
     faults: tuple[Fault, ...] = ()
     emptied: int = 0
+    said: list[str] = field(default_factory=list)
     now: float = 0.0
 
     def reconciler(self) -> Reconciler:
@@ -29,7 +30,7 @@ class World:
             empty_control_plane=self.empty,
             load_faults=lambda: self.faults,
             known=self.folder / "cluster.json",
-            say=lambda _text: None,
+            say=self.said.append,
             clock=lambda: self.now,
         )
 
@@ -95,6 +96,37 @@ def test_the_nodes_of_a_deleted_group_go_and_those_of_others_stay(world: World) 
     reconciler.round()
     assert sorted(world.registry.nodes) == names(2)
     assert world.cloud.live["h100-1"] == []
+
+
+def test_a_group_that_replaces_another_stands_beside_it_until_that_is_deleted(
+    world: World,
+) -> None:
+    world.cloud.want(GROUP)
+    reconciler = world.reconciler()
+    reconciler.round()
+    new = replace(GROUP, name="h100-1-b", arn="another")
+    world.cloud.want(new)
+    reconciler.round()
+    assert sorted(world.registry.nodes) == names(0, 1, 2, 3)
+    del world.cloud.wanted["h100-1"]
+    reconciler.round()
+    assert sorted(world.registry.nodes) == names(2, 3)
+    assert world.cloud.running() == {"i-2", "i-3"}
+
+
+def test_instances_whose_user_data_is_broken_run_but_never_join(world: World) -> None:
+    broken = replace(GROUP, launch=replace(GROUP.launch, defect="NodeConfig is not YAML"))
+    world.cloud.want(broken)
+    reconciler = world.reconciler()
+    reconciler.round()
+    reconciler.round()
+    assert world.registry.nodes == {}
+    assert world.cloud.running() == {"i-0", "i-1"}
+    assert world.said == [
+        "cluster demo of account 000000000000 is here",
+        "h100-1: 2 more of p5.48xlarge",
+        "h100-1: its instances do not join: NodeConfig is not YAML",
+    ]
 
 
 def test_a_terminated_instance_is_replaced_at_its_place(world: World) -> None:

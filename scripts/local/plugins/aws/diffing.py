@@ -105,8 +105,15 @@ def _clashes(row: Row, token: str, olds: Props, news: Props, region: tuple[str, 
     if region[0] != region[1] and row.service != "s3":
         return False
     made_up: Value = news.get(DEFAULTS)
-    if any(name not in schema().resources[token].inputs for name in template_fields(row.id)):
+    # What an import names tells two resources apart where the id alone does not.
+    fields = template_fields(row.import_id) or template_fields(row.id)
+    if any(name not in schema().resources[token].inputs for name in fields):
         return False
-    names = template_fields(row.id) or ([row.autoname] if row.autoname in news else [])
-    given = [name for name in names if not (isinstance(made_up, list) and name in made_up)]
+    names = fields or ([row.autoname] if row.autoname in news else [])
+    # A name from a prefix is made anew, as one from nothing is.
+    given = [
+        name
+        for name in names
+        if news.get(name) is not None and not (isinstance(made_up, list) and name in made_up)
+    ]
     return bool(given) and given == names and all(olds.get(n) == news.get(n) for n in names)

@@ -292,23 +292,25 @@ class AwsProvider(provider_pb2_grpc.ResourceProviderServicer):
         resource_id: str = "",
     ) -> Item:
         session = self._ready(context)
+        before = plain_props(prior or {})
         return Item(
             session=session,
             service=row.service,
             id=resource_id,
             name=urn.rpartition("::")[2],
-            props=_prefixed(row, plain_props(props or {})),
-            prior=plain_props(prior or {}),
+            props=_prefixed(row, plain_props(props or {}), before),
+            prior=before,
             patience=timeout or session.patience,
         )
 
 
-def _prefixed(row: Row, props: Props) -> Props:
-    """Make the name of a resource that has only a prefix, as unique as the real provider does."""
+def _prefixed(row: Row, props: Props, prior: Props) -> Props:
+    """Name a resource that has only a prefix: as it is called, or as unique as may be."""
     props = {name: value for name, value in props.items() if not name.startswith("__")}
     prefix = props.get(f"{row.autoname}Prefix")
     if prefix and not props.get(row.autoname):
-        props[row.autoname] = f"{prefix}{checking.Naming('').name()[1:]}"
+        fresh = f"{prefix}{checking.Naming('').name()[1:]}"
+        props[row.autoname] = prior.get(row.autoname) or fresh
     return props
 
 

@@ -35,6 +35,11 @@ NOTHING_TO_INSTALL: Final = (
     "nothing to install: programs run with the Python packages that are already there\n"
 )
 
+WRITES_NO_CODE: Final = (
+    "this stand-in of the Python language host writes no code for what was imported; the import "
+    "itself is done and in the state (--generate-code=false leaves this step out)"
+)
+
 _FACTS: Final = Path(__file__).with_name("facts.py")
 
 
@@ -174,6 +179,13 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
                     yield language_pb2.RunPluginResponse(stderr=chunk)
             ending = child.wait()
         yield language_pb2.RunPluginResponse(exitcode=1 if ending.code is None else ending.code)
+
+    @override
+    def GenerateProgram(
+        self, request: language_pb2.GenerateProgramRequest, context: grpc.ServicerContext
+    ) -> language_pb2.GenerateProgramResponse:
+        """Refuse to write the code of imported resources, which the engine asks for last."""
+        context.abort(grpc.StatusCode.UNIMPLEMENTED, WRITES_NO_CODE)
 
     def _flags(self, request: language_pb2.RunRequest) -> list[str]:
         flags = {

@@ -16,26 +16,42 @@ from scripts.local.simulator.eks.common import (
     started,
 )
 from scripts.local.simulator.eks.identities import add_association, drop_association
+from scripts.local.simulator.eks.values import check_values
 from scripts.local.simulator.records import Record
 
 __all__ = ["create_addon", "delete_addon", "describe_addon"]
 
-NAMESPACES = {"amazon-cloudwatch-observability": "amazon-cloudwatch"}
+NAMESPACES = {
+    "adot": "opentelemetry-operator-system",
+    "amazon-cloudwatch-observability": "amazon-cloudwatch",
+    "aws-guardduty-agent": "amazon-guardduty",
+    "aws-network-flow-monitoring-agent": "amazon-network-flow-monitor",
+    "cert-manager": "cert-manager",
+    "external-dns": "external-dns",
+    "fluent-bit": "fluent-bit",
+    "kube-state-metrics": "kube-state-metrics",
+    "prometheus-node-exporter": "prometheus-node-exporter",
+}
 """Namespaces of the add-ons that do not live in kube-system."""
 
 DEFAULT_VERSIONS = {
     "adot": "v0.141.0-eksbuild.1",
     "amazon-cloudwatch-observability": "v4.7.0-eksbuild.1",
+    "amazon-sagemaker-hyperpod-taskgovernance": "v1.3.0-eksbuild.1",
     "aws-ebs-csi-driver": "v1.54.0-eksbuild.1",
     "aws-efs-csi-driver": "v2.1.15-eksbuild.1",
     "aws-fsx-csi-driver": "v1.8.0-eksbuild.1",
     "aws-guardduty-agent": "v1.12.1-eksbuild.2",
     "aws-mountpoint-s3-csi-driver": "v2.2.1-eksbuild.1",
+    "aws-network-flow-monitoring-agent": "v1.1.1-eksbuild.1",
+    "aws-privateca-connector-for-kubernetes": "v1.6.0-eksbuild.1",
+    "aws-secrets-store-csi-driver-provider": "v2.1.1-eksbuild.1",
     "cert-manager": "v1.19.1-eksbuild.1",
     "coredns": "v1.12.4-eksbuild.1",
     "eks-node-monitoring-agent": "v1.4.2-eksbuild.1",
     "eks-pod-identity-agent": "v1.3.10-eksbuild.1",
     "external-dns": "v0.19.0-eksbuild.3",
+    "fluent-bit": "v4.2.0-eksbuild.1",
     "kube-proxy": "v1.35.0-eksbuild.1",
     "kube-state-metrics": "v2.17.0-eksbuild.4",
     "metrics-server": "v0.8.0-eksbuild.5",
@@ -49,6 +65,7 @@ VERSION = re.compile(r"v\d+\.\d+\.\d+-eksbuild\.\d+")
 
 
 def _check(call: Call, cluster: Record) -> None:
+    check_values(call)
     name, version = call.params["addonName"], call.params.get("addonVersion")
     if name not in DEFAULT_VERSIONS:
         raise invalid(

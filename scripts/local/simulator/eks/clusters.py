@@ -21,9 +21,17 @@ from scripts.local.simulator.eks.common import (
     subnets_of,
 )
 from scripts.local.simulator.eks.interfaces import attach, detach
+from scripts.local.simulator.eks.values import check_values
 from scripts.local.simulator.records import Record
 
-__all__ = ["create_cluster", "delete_cluster", "describe_cluster", "list_clusters", "log_setup"]
+__all__ = [
+    "check_groups",
+    "create_cluster",
+    "delete_cluster",
+    "describe_cluster",
+    "list_clusters",
+    "log_setup",
+]
 
 DEFAULT_VERSION = "1.35"
 """Kubernetes version of the embedded target's own control plane."""
@@ -31,6 +39,9 @@ DEFAULT_VERSION = "1.35"
 LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
 PASSED_THROUGH = ("encryptionConfig", "remoteNetworkConfig", "computeConfig", "storageConfig")
 LEAST_ZONES = 2
+
+MOST_GROUPS = 4
+"""Security groups of a control plane (EKS service quota L-11427A54)."""
 
 
 @answers("eks", "CreateCluster")
@@ -75,6 +86,7 @@ def create_cluster(call: Call) -> Answer:
 
 
 def _check_request(call: Call) -> None:
+    check_values(call)
     name = call.params["name"]
     if name in call.table(CLUSTER):
         raise AwsError("ResourceInUseException", f"Cluster already exists with name: {name}")
@@ -88,20 +100,30 @@ def _check_request(call: Call) -> None:
     subnets = subnets_of(call, call.params["resourcesVpcConfig"].get("subnetIds", []))
     if len({subnet["AvailabilityZoneId"] for subnet in subnets}) < LEAST_ZONES:
         raise invalid("Subnets specified must be in at least two different AZs")
-    _check_groups(call, call.params["resourcesVpcConfig"].get("securityGroupIds", []))
+    groups = call.params["resourcesVpcConfig"].get("securityGroupIds", [])
+    check_groups(call, groups, subnets[0]["VpcId"])
     for entry in call.params.get("encryptionConfig", []):
         _check_key(call, entry["provider"]["keyArn"])
 
 
-def _check_groups(call: Call, ids: list[str]) -> None:
+def check_groups(call: Call, ids: list[str], vpc: str) -> None:
+    """Refuse security groups that do not exist, are of another VPC, or are too many."""
     if not ids:
         return
+    if len(ids) > MOST_GROUPS:
+        raise invalid(f"At most {MOST_GROUPS} security groups can be specified, got {len(ids)}")
     try:
-        call.ask("ec2", "DescribeSecurityGroups", GroupIds=ids)
+        found = call.ask("ec2", "DescribeSecurityGroups", GroupIds=ids)["SecurityGroups"]
     except AwsError as error:
         raise invalid(
             f"{error.message} (Service: AmazonEC2; Status Code: 400; Error Code: {error.code})"
         ) from None
+    foreign = [group["GroupId"] for group in found if group["VpcId"] != vpc]
+    if foreign:
+        raise invalid(
+            f"Security group(s) [{', '.join(foreign)}] are not in the same VPC as the subnets. "
+            f"Please specify a security group that is associated with the VPC: {vpc}."
+        )
 
 
 def _check_key(call: Call, arn: str) -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "UPDATE",
     "check_role",
     "found_cluster",
+    "found_nodegroup",
     "in_cluster",
     "invalid",
     "new_id",
@@ -53,6 +54,16 @@ def found_cluster(call: Call, name: str) -> Record:
     if cluster is None:
         raise AwsError("ResourceNotFoundException", f"No cluster found for name: {name}.")
     return cluster
+
+
+def found_nodegroup(call: Call) -> Record:
+    """Return the node group that a request names; raises ``ResourceNotFoundException``."""
+    cluster, name = call.params["clusterName"], call.params["nodegroupName"]
+    found_cluster(call, cluster)
+    group = call.table(NODEGROUP).get(f"{cluster}|{name}")
+    if group is None:
+        raise AwsError("ResourceNotFoundException", f"No node group found for name: {name}.")
+    return group
 
 
 def in_cluster(call: Call, kind: str, cluster: str) -> list[Record]:

@@ -2,25 +2,43 @@
 
 from datetime import UTC, datetime
 
+from scripts.local.simulator.autoscaling.schedules import apply_due
 from scripts.local.simulator.calls import Answer, AwsError, Call, answers
 from scripts.local.simulator.eks.access import add_node_entry, remove_node_entry
 from scripts.local.simulator.eks.common import (
     NODEGROUP,
     found_cluster,
+    found_nodegroup,
     in_cluster,
     invalid,
     new_id,
     now,
-    started,
     subnets_of,
     trusted_services,
 )
-from scripts.local.simulator.eks.templates import resolved_template
+from scripts.local.simulator.eks.group_rules import (
+    check_group_count,
+    check_repair,
+    check_scaling,
+    check_update,
+    update_setup,
+)
+from scripts.local.simulator.eks.machines import CUSTOM, Machines, check_machines, check_release
+from scripts.local.simulator.eks.templates import check_request, resolved_template
+from scripts.local.simulator.eks.values import check_values
 from scripts.local.simulator.records import Record
 
-__all__ = ["create_nodegroup", "delete_nodegroup", "describe_nodegroup"]
+__all__ = [
+    "check_version",
+    "create_nodegroup",
+    "default_release",
+    "delete_nodegroup",
+    "describe_nodegroup",
+]
 
 DEFAULT_SCALING = {"minSize": 1, "maxSize": 2, "desiredSize": 2}
+DEFAULT_IMAGE = "AL2023_x86_64_STANDARD"
+DEFAULT_TYPES = ["t3.medium"]
 PASSED_THROUGH = ("remoteAccess", "nodeRepairConfig", "warmPoolConfig")
 
 
@@ -28,15 +46,20 @@ PASSED_THROUGH = ("remoteAccess", "nodeRepairConfig", "warmPoolConfig")
 def create_nodegroup(call: Call) -> Answer:
     """Make a node group, active at once."""
     cluster, name = found_cluster(call, call.params["clusterName"]), call.params["nodegroupName"]
-    if _key(call) in call.table(NODEGROUP):
+    check_values(call)
+    key = f"{cluster['name']}|{name}"
+    if key in call.table(NODEGROUP):
         raise AwsError(
             "ResourceInUseException",
             f"NodeGroup already exists with name {name} and cluster name {cluster['name']}",
         )
+    check_group_count(cluster["name"], len(in_cluster(call, NODEGROUP, cluster["name"])))
     _check_role(call)
-    subnets_of(call, call.params["subnets"])
     scaling = {**DEFAULT_SCALING, **call.params.get("scalingConfig", {})}
-    _check_scaling(scaling)
+    update = update_setup(call.params.get("updateConfig", {}))
+    check_scaling(scaling)
+    check_update(update, scaling)
+    check_repair(call.params.get("nodeRepairConfig", {}))
     identity = new_id()
     group: Record = {
         "nodegroupName": name,
@@ -51,20 +74,16 @@ def create_nodegroup(call: Call) -> Answer:
         "nodeRole": call.params["nodeRole"],
         "labels": call.params.get("labels", {}),
         "taints": call.params.get("taints", []),
-        "updateConfig": call.params.get("updateConfig", {"maxUnavailable": 1}),
+        "updateConfig": update,
         "resources": {"autoScalingGroups": [{"name": f"eks-{name}-{identity}"}]},
         "health": {"issues": []},
         "tags": call.params.get("tags", {}),
     }
     group |= {key: call.params[key] for key in PASSED_THROUGH if key in call.params}
-    group |= _machine(call, cluster)
-    call.table(NODEGROUP)[_key(call)] = group
+    group |= _made_of(call, cluster)
+    call.table(NODEGROUP)[key] = group
     add_node_entry(call, cluster["name"], group["nodeRole"])
     return {"nodegroup": group}
-
-
-def _key(call: Call) -> str:
-    return f"{call.params['clusterName']}|{call.params['nodegroupName']}"
 
 
 def _check_role(call: Call) -> None:
@@ -79,60 +98,60 @@ def _check_role(call: Call) -> None:
         )
 
 
-def _check_scaling(scaling: dict[str, int]) -> None:
-    least, most, desired = scaling["minSize"], scaling["maxSize"], scaling["desiredSize"]
-    if least > desired:
-        raise invalid(f"Minimum capacity {least} can't be greater than desired size {desired}")
-    if desired > most:
-        raise invalid(f"Desired capacity {desired} can't be greater than max size {most}")
-
-
-def _machine(call: Call, cluster: Record) -> Record:
+def _made_of(call: Call, cluster: Record) -> Record:
     """Tell what the nodes are made of: from the launch template, else from the request."""
-    asked, data = call.params, {}
+    asked, data = call.params, None
+    made: Record = {}
+    if "launchTemplate" in asked:
+        made["launchTemplate"], data = resolved_template(call, asked["launchTemplate"])
+        check_request(data, asked)
+    else:
+        made["diskSize"] = asked.get("diskSize", 20)
+    if not (data and "InstanceType" in data):
+        made["instanceTypes"] = asked.get("instanceTypes", DEFAULT_TYPES)
+    image = (data or {}).get("ImageId")
+    machines = Machines(
+        ami_type=asked.get("amiType", CUSTOM if image else DEFAULT_IMAGE),
+        capacity=asked.get("capacityType", "ON_DEMAND"),
+        types=tuple(made.get("instanceTypes") or [(data or {})["InstanceType"]]),
+        zones=tuple(one["AvailabilityZone"] for one in subnets_of(call, asked["subnets"])),
+        template=data,
+    )
+    check_machines(call, machines)
+    made["amiType"] = machines.ami_type
+    if image:
+        # EKS shows the image as the release, and no version of Kubernetes.
+        return {**made, "releaseVersion": image}
     version = asked.get("version", cluster["version"])
-    if _minor(version) > _minor(cluster["version"]):
+    check_version(version, cluster["version"])
+    release = asked.get("releaseVersion", default_release(version))
+    check_release(machines.ami_type, version, release)
+    return {**made, "version": version, "releaseVersion": release}
+
+
+def check_version(version: str, of_cluster: str) -> None:
+    """Refuse nodes that are newer than their control plane."""
+    if _minor(version) > _minor(of_cluster):
         raise invalid(
             f"Requested Nodegroup kubernetes version {version} is newer than the cluster's "
-            f"kubernetes version {cluster['version']}"
+            f"kubernetes version {of_cluster}"
         )
-    machine: Record = {"version": version}
-    if "launchTemplate" in asked:
-        machine["launchTemplate"], data = resolved_template(call, asked["launchTemplate"], asked)
-    else:
-        machine["diskSize"] = asked.get("diskSize", 20)
-    if "InstanceType" not in data:
-        machine["instanceTypes"] = asked.get("instanceTypes", ["t3.medium"])
-    if "ImageId" in data:
-        del machine["version"]
-        return {**machine, "amiType": "CUSTOM"}
-    default_release = f"{version}.0-{datetime.now(UTC):%Y%m01}"
-    return {
-        **machine,
-        "amiType": asked.get("amiType", "AL2023_x86_64_STANDARD"),
-        "releaseVersion": asked.get("releaseVersion", default_release),
-    }
 
 
 def _minor(version: str) -> int:
     return int(version.split(".")[1])
 
 
-def _found(call: Call) -> Record:
-    found_cluster(call, call.params["clusterName"])
-    group = call.table(NODEGROUP).get(_key(call))
-    if group is None:
-        raise AwsError(
-            "ResourceNotFoundException",
-            f"No node group found for name: {call.params['nodegroupName']}.",
-        )
-    return group
+def default_release(version: str) -> str:
+    """Give the release that EKS would take as the latest one."""
+    return f"{version}.0-{datetime.now(UTC):%Y%m01}"
 
 
 @answers("eks", "DescribeNodegroup")
 def describe_nodegroup(call: Call) -> Answer:
-    """Describe one node group."""
-    return {"nodegroup": _found(call)}
+    """Describe one node group, after what its schedules have done to its size."""
+    apply_due(call)
+    return {"nodegroup": found_nodegroup(call)}
 
 
 @answers("eks", "ListNodegroups")
@@ -146,83 +165,9 @@ def list_nodegroups(call: Call) -> Answer:
 @answers("eks", "DeleteNodegroup")
 def delete_nodegroup(call: Call) -> Answer:
     """Delete a node group, and the access entry that was made for its role."""
-    group = _found(call)
-    del call.table(NODEGROUP)[_key(call)]
+    group = found_nodegroup(call)
+    del call.table(NODEGROUP)[f"{group['clusterName']}|{group['nodegroupName']}"]
     others = in_cluster(call, NODEGROUP, group["clusterName"])
     if group["nodeRole"] not in {other["nodeRole"] for other in others}:
         remove_node_entry(call, group["clusterName"], group["nodeRole"])
     return {"nodegroup": {**group, "status": "DELETING"}}
-
-
-@answers("eks", "UpdateNodegroupConfig")
-def update_nodegroup_config(call: Call) -> Answer:
-    """Change size, labels, taints or how the group updates."""
-    group = _found(call)
-    changes: Record = {}
-    if "scalingConfig" in call.params:
-        changes["scalingConfig"] = {**group["scalingConfig"], **call.params["scalingConfig"]}
-        _check_scaling(changes["scalingConfig"])
-    if "labels" in call.params:
-        changes["labels"] = _changed_labels(group["labels"], call.params["labels"])
-    if "taints" in call.params:
-        changes["taints"] = _changed_taints(group["taints"], call.params["taints"])
-    for key in ("updateConfig", "nodeRepairConfig", "warmPoolConfig"):
-        if key in call.params:
-            changes[key] = call.params[key]
-    group |= {**changes, "modifiedAt": now()}
-    update = started(
-        call,
-        group["clusterName"],
-        "ConfigUpdate",
-        changes,
-        nodegroup=group["nodegroupName"],
-    )
-    return {"update": update}
-
-
-def _changed_labels(before: dict[str, str], asked: Record) -> dict[str, str]:
-    kept = {key: value for key, value in before.items() if key not in asked.get("removeLabels", [])}
-    return {**kept, **asked.get("addOrUpdateLabels", {})}
-
-
-def _changed_taints(before: list[Record], asked: Record) -> list[Record]:
-    """Change taints: one is known by its key and effect, its value may change."""
-    gone = {
-        (taint["key"], taint["effect"])
-        for change in ("removeTaints", "addOrUpdateTaints")
-        for taint in asked.get(change, [])
-    }
-    kept = [taint for taint in before if (taint["key"], taint["effect"]) not in gone]
-    return [*kept, *asked.get("addOrUpdateTaints", [])]
-
-
-@answers("eks", "UpdateNodegroupVersion")
-def update_nodegroup_version(call: Call) -> Answer:
-    """Move to another launch template version, Kubernetes version or AMI release."""
-    group = _found(call)
-    cluster = found_cluster(call, group["clusterName"])
-    asked = {key: call.params[key] for key in ("version", "releaseVersion") if key in call.params}
-    version = asked.get("version", group.get("version", cluster["version"]))
-    if _minor(version) > _minor(cluster["version"]):
-        raise invalid(
-            f"Requested Nodegroup kubernetes version {version} is newer than the cluster's "
-            f"kubernetes version {cluster['version']}"
-        )
-    if "launchTemplate" in call.params:
-        before = group.get("launchTemplate")
-        after, _ = resolved_template(call, call.params["launchTemplate"], {})
-        if before is None or before["id"] != after["id"]:
-            raise AwsError(
-                "InvalidRequestException",
-                "You cannot change the launch template of a node group, only its version.",
-            )
-        asked["launchTemplate"] = after
-    if not asked:
-        asked = {"version": cluster["version"]}
-    if "version" in asked and "releaseVersion" not in asked and "releaseVersion" in group:
-        asked["releaseVersion"] = f"{asked['version']}.0-{datetime.now(UTC):%Y%m01}"
-    group |= {**asked, "modifiedAt": now()}
-    update = started(
-        call, group["clusterName"], "VersionUpdate", asked, nodegroup=group["nodegroupName"]
-    )
-    return {"update": update}

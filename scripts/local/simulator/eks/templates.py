@@ -1,21 +1,27 @@
-"""What a managed node group accepts of a launch template."""
+"""What a managed node group accepts of a launch template, whatever its machines are."""
+
+import base64
+import binascii
+from email import message_from_bytes
 
 from scripts.local.simulator.calls import AwsError, Call
 from scripts.local.simulator.eks.common import invalid
 from scripts.local.simulator.records import Record
 
-__all__ = ["resolved_template"]
+__all__ = ["check_request", "resolved_template"]
 
 
-def resolved_template(call: Call, asked: Record, request: Record) -> tuple[Record, Record]:
+def resolved_template(call: Call, asked: Record) -> tuple[Record, Record]:
     """Find the launch template version that a request names.
 
     Returns the node group's view of it (id, name, version as a number) and the template's data;
-    raises what EKS answers when the template is missing or contradicts the request.
+    raises what EKS answers when the template is missing or says what only EKS may say.
     """
     names = {"LaunchTemplateId": asked.get("id"), "LaunchTemplateName": asked.get("name")}
     if all(names.values()):
         raise invalid("Launch template id and name cannot both be specified.")
+    if not any(names.values()):
+        raise invalid("Either provide launch template ID or launch template name in the request.")
     version = asked.get("version", "$Default")
     try:
         found = call.ask("ec2", "DescribeLaunchTemplateVersions", **names, Versions=[version])
@@ -29,7 +35,6 @@ def resolved_template(call: Call, asked: Record, request: Record) -> tuple[Recor
     [template] = found["LaunchTemplateVersions"]
     data = template.get("LaunchTemplateData", {})
     _check_data(data)
-    _check_request(data, request)
     return {
         "id": template["LaunchTemplateId"],
         "name": template["LaunchTemplateName"],
@@ -55,27 +60,21 @@ def _check_data(data: Record) -> None:
             "Launch template should not specify an instance profile. The noderole in your "
             "request will be used to construct an instance profile."
         )
-    _check_cards(interfaces)
+    if "UserData" in data and "ImageId" not in data and not _is_multipart(data["UserData"]):
+        raise invalid("User data was not in the MIME multipart format.")
 
 
-def _check_cards(interfaces: list[Record]) -> None:
-    """Each (card, device) pair is used once; the primary interface is device 0 of card 0."""
-    if not interfaces:
-        return
-    places = [(one.get("NetworkCardIndex", 0), one.get("DeviceIndex", 0)) for one in interfaces]
-    if len(set(places)) < len(places):
-        raise AwsError(
-            "InvalidRequestException",
-            "Each network interface requires a unique device index within its network card.",
-        )
-    if (0, 0) not in places:
-        raise AwsError(
-            "InvalidRequestException",
-            "The primary network interface must have device index 0 on network card 0.",
-        )
+def _is_multipart(user_data: str) -> bool:
+    """Tell whether EKS can put its own part beside those of the user data."""
+    try:
+        content = base64.b64decode(user_data, validate=True)
+    except binascii.Error:
+        return False
+    return message_from_bytes(content).is_multipart()
 
 
-def _check_request(data: Record, request: Record) -> None:
+def check_request(data: Record, request: Record) -> None:
+    """Refuse what is said twice, or belongs into the launch template."""
     if "InstanceType" in data and request.get("instanceTypes"):
         raise AwsError(
             "InvalidRequestException",
@@ -85,13 +84,9 @@ def _check_request(data: Record, request: Record) -> None:
         raise invalid("Disk size must be specified within the launch template.")
     if "remoteAccess" in request:
         raise invalid("Remote access configuration cannot be specified with a launch template.")
-    if "ImageId" in data and request.get("amiType", "CUSTOM") != "CUSTOM":
-        raise invalid(
-            "You cannot specify an AMI Type other than CUSTOM, when specifying an image id in "
-            "your launch template."
-        )
-    if "ImageId" in data and ("version" in request or "releaseVersion" in request):
-        raise invalid(
-            "You cannot specify a kubernetes version or release version when specifying an "
-            "image id in your launch template."
-        )
+    for name, what in (("version", "kubernetes"), ("releaseVersion", "release")):
+        if "ImageId" in data and name in request:
+            raise invalid(
+                f"You cannot specify a {what} version to use when specifying an image id to use "
+                "within the launch template."
+            )

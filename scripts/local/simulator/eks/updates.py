@@ -3,7 +3,7 @@
 from typing import Any
 
 from scripts.local.simulator.calls import Answer, AwsError, Call, answers
-from scripts.local.simulator.eks.clusters import log_setup
+from scripts.local.simulator.eks.clusters import check_groups, log_setup
 from scripts.local.simulator.eks.common import (
     UPDATE,
     found_cluster,
@@ -12,6 +12,7 @@ from scripts.local.simulator.eks.common import (
     subnets_of,
 )
 from scripts.local.simulator.eks.interfaces import reattach
+from scripts.local.simulator.eks.values import check_values
 from scripts.local.simulator.records import Record
 
 __all__ = ["describe_update", "list_updates", "update_cluster_config", "update_cluster_version"]
@@ -37,6 +38,7 @@ def update_cluster_config(call: Call) -> Answer:
     """Change one aspect of the cluster; EKS refuses two at once, and what already is."""
     name = call.params["name"]
     cluster = found_cluster(call, name)
+    check_values(call)
     asked = {key: call.params[key] for key in KIND_OF if key in call.params}
     kinds = {KIND_OF[key] for key in asked}
     if len(kinds) != 1:
@@ -66,6 +68,7 @@ def _merged(call: Call, cluster: Record, key: str, value: Any) -> Any:  # noqa: 
     if key == "resourcesVpcConfig":
         after = {**cluster[key], **value}
         subnets_of(call, after["subnetIds"])
+        check_groups(call, after["securityGroupIds"], after["vpcId"])
         if not (after["endpointPublicAccess"] or after["endpointPrivateAccess"]):
             raise invalid("Private and public endpoint access cannot be false")
         return after

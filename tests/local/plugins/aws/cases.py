@@ -66,6 +66,16 @@ EC2_AND_EKS_CASES = (
         lambda _: {"mapPublicIpOnLaunch": True},
     ),
     Case(
+        "ec2.SubnetCidrReservation",
+        lambda w: {
+            "subnetId": w.subnets[0],
+            "cidrBlock": "10.0.0.128/25",
+            "reservationType": "prefix",
+            "description": "pods",
+        },
+        import_id=lambda made: f"{made.inputs['subnetId']}:{made.id}",
+    ),
+    Case(
         "ec2.InternetGateway",
         lambda _: {"tags": {"Name": "g"}},
         lambda _: {"tags": {"Name": "h"}},
@@ -211,13 +221,44 @@ EC2_AND_EKS_CASES = (
             "launchTemplate": {"id": w.template.id, "version": "1"},
             "labels": {"trainyard.dev/pool": "gpu", "trainyard.dev/wave": "1"},
             "taints": [{"key": "trainyard.dev/unproved", "value": "true", "effect": "NO_SCHEDULE"}],
-            "updateConfig": {"maxUnavailable": 1},
+            "updateConfig": {"maxUnavailable": 1, "updateStrategy": "MINIMAL"},
+            "nodeRepairConfig": {
+                "enabled": True,
+                "maxParallelNodesRepairedCount": 1,
+                "maxUnhealthyNodeThresholdPercentage": 20,
+                "nodeRepairConfigOverrides": [
+                    {
+                        "minRepairWaitTimeMins": 10,
+                        "nodeMonitoringCondition": "AcceleratedHardwareReady",
+                        "nodeUnhealthyReason": "NvidiaXID79Error",
+                        "repairAction": "Replace",
+                    }
+                ],
+            },
         },
         lambda _: {
             "scalingConfig": {"minSize": 1, "maxSize": 8, "desiredSize": 3},
             "labels": {"trainyard.dev/pool": "gpu"},
             "taints": [],
+            "updateConfig": {"maxUnavailablePercentage": 50, "updateStrategy": "DEFAULT"},
+            "nodeRepairConfig": {"enabled": True, "maxParallelNodesRepairedPercentage": 5},
         },
+    ),
+    Case(
+        "autoscaling.Schedule",
+        lambda w: {
+            "autoscalingGroupName": w.node_group.state["resources"][0]["autoscalingGroups"][0][
+                "name"
+            ],
+            "scheduledActionName": "drain",
+            "recurrence": "0 20 * * 5",
+            "timeZone": "UTC",
+            "minSize": -1,
+            "maxSize": -1,
+            "desiredCapacity": 0,
+        },
+        lambda _: {"recurrence": "0 21 * * 5", "minSize": 0},
+        import_id=lambda made: f"{made.inputs['autoscalingGroupName']}/{made.id}",
     ),
     Case(
         "eks.Addon",

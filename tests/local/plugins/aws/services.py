@@ -29,6 +29,50 @@ def image_rule(days: int) -> str:
 
 SERVICE_CASES = (
     Case(
+        "route53.Zone",
+        lambda w: {"name": "train.internal", "vpcs": [{"vpcId": w.vpc.id}], "tags": {"a": "b"}},
+        lambda w: {
+            "comment": "nodes",
+            "vpcs": [{"vpcId": w.other_vpc.id}],
+            "tags": {"a": "c"},
+        },
+    ),
+    Case(
+        "route53.Record",
+        lambda w: {
+            "zoneId": w.zone.id,
+            "name": "chat",
+            "type": "A",
+            "records": ["10.0.0.1", "10.0.0.2"],
+            "ttl": 60,
+        },
+        lambda _: {"records": ["10.0.0.3"], "ttl": 30},
+    ),
+    Case(
+        "acm.Certificate",
+        lambda _: {
+            "domainName": "chat.example.org",
+            "subjectAlternativeNames": ["*.chat.example.org"],
+            "validationMethod": "DNS",
+            "keyAlgorithm": "EC_prime256v1",
+        },
+        lambda _: {
+            "options": {"certificateTransparencyLoggingPreference": "DISABLED"},
+            "tags": {"a": "b"},
+        },
+    ),
+    Case(
+        "acm.CertificateValidation",
+        lambda w: {
+            "certificateArn": w.certificate.id,
+            "validationRecordFqdns": [
+                w.certificate.state["domainValidationOptions"][0]["resourceRecordName"]
+            ],
+        },
+        stays=True,
+        not_imported=frozenset({"validationRecordFqdns"}),
+    ),
+    Case(
         "iam.Role",
         lambda _: {
             "assumeRolePolicy": TRUST,

@@ -54,6 +54,44 @@ BASE: Values = {"vpcId": "vpc-1", "cidrBlock": "10.0.0.0/24"}
             ],
         ),
         (
+            "eks.NodeGroup",
+            {
+                "clusterName": "c",
+                "nodeRoleArn": "r",
+                "subnetIds": ["s"],
+                "scalingConfig": {"minSize": 0, "maxSize": 1, "desiredSize": 0},
+                "updateConfig": {"updateStrategy": "MINIMAL"},
+            },
+            [
+                (
+                    "updateConfig: exactly one of 'maxUnavailable' and 'maxUnavailablePercentage' "
+                    "must be set"
+                )
+            ],
+        ),
+        (
+            "route53.Record",
+            {"zoneId": "z", "name": "a", "type": "A", "records": ["10.0.0.1"]},
+            ["ttl: records need a ttl; set how many seconds they may be remembered"],
+        ),
+        (
+            "route53.Record",
+            {"zoneId": "z", "name": "a", "type": "A", "healthCheckId": "h"},
+            [
+                "aliases: one of 'aliases', 'records' must be set",
+                (
+                    "healthCheckId: the embedded target's stand-in for "
+                    "aws:route53/record:Record does not carry 'healthCheckId'; leave it out on "
+                    "this target"
+                ),
+            ],
+        ),
+        (
+            "acm.Certificate",
+            {"domainName": "a.org"},
+            ["validationMethod: a certificate of ACM's own is validated by DNS or EMAIL"],
+        ),
+        (
             "ec2.Vpc",
             {"cidrBlock": "10.0.0.0/16", "enableDnsSupport": "perhaps", "tags": {"a": ["b"]}},
             [

@@ -87,6 +87,83 @@ NODE_GROUP: Values = {
             True,
         ),
         (
+            "eks.NodeGroup",
+            NODE_GROUP,
+            {"nodeGroupName": "gpu-b", "amiType": "CUSTOM", "capacityType": "SPOT"},
+            {
+                "nodeGroupName": "UPDATE_REPLACE",
+                "amiType": "ADD_REPLACE",
+                "capacityType": "ADD_REPLACE",
+            },
+            False,
+        ),
+        (
+            "eks.NodeGroup",
+            {**NODE_GROUP, "nodeGroupName": None, "nodeGroupNamePrefix": "gpu-"},
+            {"nodeGroupName": None, "subnetIds": ["subnet-3"]},
+            {"subnetIds[0]": "UPDATE_REPLACE", "subnetIds[1]": "DELETE_REPLACE"},
+            False,
+        ),
+        (
+            "eks.NodeGroup",
+            NODE_GROUP,
+            {
+                "updateConfig": {"maxUnavailable": 2, "updateStrategy": "MINIMAL"},
+                "nodeRepairConfig": {"enabled": True},
+            },
+            {"updateConfig": "ADD", "nodeRepairConfig": "ADD"},
+            False,
+        ),
+        (
+            "eks.NodeGroup",
+            {**NODE_GROUP, "updateConfig": {"maxUnavailable": 2, "updateStrategy": "MINIMAL"}},
+            {"updateConfig": {"maxUnavailable": 2}},
+            {},
+            False,
+        ),
+        (
+            "autoscaling.Schedule",
+            {"autoscalingGroupName": "a", "scheduledActionName": "s", "recurrence": "0 1 * * *"},
+            {"autoscalingGroupName": "b"},
+            {"autoscalingGroupName": "UPDATE_REPLACE"},
+            False,
+        ),
+        (
+            "ec2.SubnetCidrReservation",
+            {"subnetId": "s", "cidrBlock": "10.0.0.0/25", "reservationType": "prefix"},
+            {"reservationType": "explicit", "description": "pods"},
+            {"description": "ADD_REPLACE", "reservationType": "UPDATE_REPLACE"},
+            False,
+        ),
+        (
+            "route53.Record",
+            {"zoneId": "z", "name": "a", "type": "A", "records": ["10.0.0.1"], "ttl": 60},
+            {"type": "CNAME", "records": ["b.example.org"], "ttl": 30},
+            {"records[0]": "UPDATE", "ttl": "UPDATE", "type": "UPDATE"},
+            False,
+        ),
+        (
+            "route53.Zone",
+            {"name": "example.org", "vpcs": [{"vpcId": "vpc-1"}]},
+            {"vpcs": [{"vpcId": "vpc-2"}]},
+            {"vpcs[0].vpcId": "UPDATE"},
+            False,
+        ),
+        (
+            "route53.Zone",
+            {"name": "example.org", "vpcs": [{"vpcId": "vpc-1"}]},
+            {"vpcs": []},
+            {"vpcs[0]": "DELETE_REPLACE"},
+            True,
+        ),
+        (
+            "acm.Certificate",
+            {"domainName": "a.org", "validationMethod": "DNS", "options": {"export": "ENABLED"}},
+            {"domainName": "b.org", "options": {"export": "DISABLED"}},
+            {"domainName": "UPDATE_REPLACE", "options.export": "UPDATE_REPLACE"},
+            False,
+        ),
+        (
             "eks.Cluster",
             {
                 "name": "c",
@@ -168,7 +245,7 @@ def test_a_change_is_an_update_or_a_replacement(
     differences: dict[str, str],
     delete_first: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
-    made = remembered(engine, kind, old)
+    made = remembered(engine, kind, {k: v for k, v in old.items() if v is not None})
     news = {name: value for name, value in {**old, **new}.items() if value is not None}
     response = engine.diff(made, news)
     assert found(engine, made, news) == differences
@@ -245,3 +322,36 @@ def test_every_type_can_be_previewed_without_the_api(engine: Engine) -> None:
     state = engine.preview("iam.Role", "r", {"assumeRolePolicy": UNKNOWN})
     assert state["assumeRolePolicy"] is UNKNOWN
     assert token_of("iam.Role") == "aws:iam/role:Role"
+
+
+def test_a_preview_of_a_certificate_does_not_know_its_records(engine: Engine) -> None:
+    news = {"domainName": "chat.example.org", "validationMethod": "DNS"}
+    state = engine.preview("acm.Certificate", "c", news)
+    for name in ("arn", "domainValidationOptions", "status", "subjectAlternativeNames"):
+        assert state[name] is UNKNOWN
+    zone = engine.preview("route53.Zone", "z", {"name": "example.org"})
+    assert zone["nameServers"] is UNKNOWN
+    assert zone["comment"] == "Managed by Pulumi"
+    record = {
+        "zoneId": UNKNOWN,
+        "name": UNKNOWN,
+        "type": UNKNOWN,
+        "records": [UNKNOWN],
+        "ttl": 60,
+    }
+    assert engine.preview("route53.Record", "r", record)["fqdn"] is UNKNOWN
+
+
+def test_a_preview_of_a_node_group_does_not_know_its_auto_scaling_group(engine: Engine) -> None:
+    state = engine.preview("eks.NodeGroup", "g", NODE_GROUP)
+    assert state["resources"] is UNKNOWN
+    assert state["nodeGroupName"] == "gpu"
+    schedule = {
+        "autoscalingGroupName": UNKNOWN,
+        "scheduledActionName": "drain",
+        "startTime": "2027-01-01T00:00:00Z",
+        "desiredCapacity": 0,
+    }
+    state = engine.preview("autoscaling.Schedule", "s", schedule)
+    assert state["arn"] is UNKNOWN
+    assert state["autoscalingGroupName"] is UNKNOWN

@@ -20,6 +20,7 @@ from tests.local.plugins.aws.support import (
     AbortedError,
     Context,
     Engine,
+    Made,
     Values,
     configured,
 )
@@ -162,6 +163,51 @@ def test_the_schema_names_every_type_and_nothing_that_is_missing(engine: Engine)
             "PutBucketVersioning: api error NoSuchBucket: The specified bucket does not exist",
         ),
         (
+            "ec2.SubnetCidrReservation",
+            {
+                "subnetId": "subnet-0123456789abcdef0",
+                "cidrBlock": "10.0.0.0/28",
+                "reservationType": "prefix",
+            },
+            (
+                "CreateSubnetCidrReservation: api error InvalidSubnetID.NotFound: "
+                "The subnet ID 'subnet-0123456789abcdef0' does not exist"
+            ),
+        ),
+        (
+            "route53.Zone",
+            {"name": "a.org", "vpcs": [{"vpcId": "vpc-0123456789abcdef0"}]},
+            (
+                "CreateHostedZone: api error InvalidVPCId: The VPC vpc-0123456789abcdef0 in region "
+                "us-east-1 that you provided does not exist."
+            ),
+        ),
+        (
+            "route53.Record",
+            {"zoneId": "Z0", "name": "a", "type": "A", "records": ["10.0.0.1"], "ttl": 60},
+            "GetHostedZone: api error NoSuchHostedZone: No hosted zone found with ID: Z0",
+        ),
+        (
+            "acm.CertificateValidation",
+            {"certificateArn": "arn:aws:acm:us-east-1:111122223333:certificate/none"},
+            (
+                "DescribeCertificate: api error ResourceNotFoundException: Could not find "
+                "certificate arn:aws:acm:us-east-1:111122223333:certificate/none."
+            ),
+        ),
+        (
+            "autoscaling.Schedule",
+            {
+                "autoscalingGroupName": "eks-none",
+                "scheduledActionName": "s",
+                "recurrence": "0 1 * * *",
+            },
+            (
+                "PutScheduledUpdateGroupAction: api error ValidationError: AutoScalingGroup name "
+                "not found - eks-none"
+            ),
+        ),
+        (
             "eks.Addon",
             {"clusterName": "none", "addonName": "vpc-cni"},
             "CreateAddon: api error ResourceNotFoundException: No cluster found for name: none.",
@@ -191,6 +237,62 @@ def test_a_vpc_with_a_subnet_is_not_deleted(engine: Engine) -> None:
     )
     engine.delete(subnet)
     engine.delete(vpc)
+
+
+def test_a_reservation_of_addresses_lies_in_its_subnet_beside_the_others(engine: Engine) -> None:
+    vpc = engine.create("ec2.Vpc", "cidr", {"cidrBlock": "10.6.0.0/16"})
+    subnet = engine.create("ec2.Subnet", "cidr", {"vpcId": vpc.id, "cidrBlock": "10.6.0.0/24"})
+
+    def reserve(block: str) -> Made:
+        news = {"subnetId": subnet.id, "cidrBlock": block, "reservationType": "prefix"}
+        return engine.create("ec2.SubnetCidrReservation", "cidr", news)
+
+    made = [reserve("10.6.0.64/26"), reserve("10.6.0.128/25")]
+    for block, message in (
+        ("10.6.1.0/26", "Reservation CIDR should be within subnet CIDR block (10.6.0.0/24)"),
+        (
+            "10.6.0.96/28",
+            "Reservation CIDR 10.6.0.96/28 has overlap with existing reserved CIDR block",
+        ),
+    ):
+        with pytest.raises(AbortedError) as caught:
+            reserve(block)
+        assert str(caught.value) == (
+            f"CreateSubnetCidrReservation: api error InvalidParameterValue: {message}"
+        )
+    for one in made:
+        engine.delete(one)
+    engine.delete(subnet)
+    engine.delete(vpc)
+
+
+def test_a_node_group_named_by_prefix_stands_beside_its_replacement(
+    engine: Engine, world: World
+) -> None:
+    news = {
+        "clusterName": world.cluster.id,
+        "nodeGroupNamePrefix": "gpu-",
+        "nodeRoleArn": world.role.state["arn"],
+        "subnetIds": world.subnets[:1],
+        "scalingConfig": {"minSize": 0, "maxSize": 4, "desiredSize": 0},
+        "capacityType": "SPOT",
+        "instanceTypes": ["p5.48xlarge"],
+        "amiType": "AL2023_x86_64_NVIDIA",
+    }
+    old = engine.create("eks.NodeGroup", "prefixed", news)
+    other = {**news, "capacityType": "ON_DEMAND"}
+    plan = engine.diff(old, other)
+    assert (list(plan.replaces), plan.deleteBeforeReplace) == (["capacityType"], False)
+    new = engine.create("eks.NodeGroup", "prefixed", other)
+    names = {made.state["nodeGroupName"] for made in (old, new)}
+    assert len(names) == 2
+    assert all(name.startswith("gpu-") for name in names)
+    groups = {made.state["resources"][0]["autoscalingGroups"][0]["name"] for made in (old, new)}
+    assert len(groups) == 2
+    engine.delete(old)
+    assert engine.refresh(old) is None
+    assert engine.refresh(new) is not None
+    engine.delete(new)
 
 
 def test_a_resource_that_exists_but_failed_later_keeps_its_id(engine: Engine) -> None:

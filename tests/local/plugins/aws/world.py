@@ -47,6 +47,10 @@ class World:
         ]
 
     @cached_property
+    def other_vpc(self) -> Made:
+        return self._make("ec2.Vpc", "other-vpc", {"cidrBlock": "10.1.0.0/16"})
+
+    @cached_property
     def gateway(self) -> Made:
         return self._make("ec2.InternetGateway", "gateway", {"vpcId": self.vpc.id})
 
@@ -90,6 +94,17 @@ class World:
             },
         }
         return self._make("eks.Cluster", "cluster", news)
+
+    @cached_property
+    def node_group(self) -> Made:
+        news = {
+            "clusterName": self.cluster.id,
+            "nodeGroupName": "world",
+            "nodeRoleArn": self._make("iam.Role", "node", {"assumeRolePolicy": TRUST}).state["arn"],
+            "subnetIds": self.subnets[:1],
+            "scalingConfig": {"minSize": 0, "maxSize": 4, "desiredSize": 2},
+        }
+        return self._make("eks.NodeGroup", "node-group", news)
 
     @cached_property
     def entry(self) -> Made:
@@ -145,6 +160,26 @@ class World:
     @cached_property
     def repository(self) -> Made:
         return self._make("ecr.Repository", "repository", {"name": "world/images"})
+
+    @cached_property
+    def zone(self) -> Made:
+        return self._make("route53.Zone", "zone", {"name": "world.example.org"})
+
+    @cached_property
+    def certificate(self) -> Made:
+        """A certificate that was issued: its record is in the zone."""
+        news = {"domainName": "world.example.org", "validationMethod": "DNS"}
+        made = self._make("acm.Certificate", "certificate", news)
+        [proof] = made.state["domainValidationOptions"]
+        record = {
+            "zoneId": self.zone.id,
+            "name": proof["resourceRecordName"],
+            "type": proof["resourceRecordType"],
+            "records": [proof["resourceRecordValue"]],
+            "ttl": 60,
+        }
+        self._make("route53.Record", "proof", record)
+        return made
 
     @cached_property
     def topic(self) -> Made:

@@ -272,3 +272,15 @@ def test_a_plugin_dies_when_its_stream_is_cancelled(
     assert all(map(alive, family))
     stream.cancel()
     assert eventually(lambda: not any(map(alive, family)))
+
+
+def test_the_code_of_imported_resources_is_refused_and_the_import_is_said_to_be_done(
+    stub: language_pb2_grpc.LanguageRuntimeStub,
+) -> None:
+    with pytest.raises(grpc.RpcError) as caught:
+        stub.GenerateProgram(language_pb2.GenerateProgramRequest())
+    assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    assert caught.value.details() == (
+        "this stand-in of the Python language host writes no code for what was imported; the "
+        "import itself is done and in the state (--generate-code=false leaves this step out)"
+    )

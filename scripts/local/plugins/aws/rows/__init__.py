@@ -5,6 +5,8 @@ from typing import Final
 from scripts.local.plugins.aws.row import Row
 from scripts.local.plugins.aws.rows.budgets import BUDGETS
 from scripts.local.plugins.aws.rows.capacity import CAPACITY
+from scripts.local.plugins.aws.rows.certificates import CERTIFICATES
+from scripts.local.plugins.aws.rows.dns import DNS
 from scripts.local.plugins.aws.rows.eks import EKS
 from scripts.local.plugins.aws.rows.identity import IDENTITY
 from scripts.local.plugins.aws.rows.network import NETWORK
@@ -20,6 +22,8 @@ ROWS: Final[dict[str, Row]] = {
     **SECURITY_GROUPS,
     **CAPACITY,
     **EKS,
+    **DNS,
+    **CERTIFICATES,
     **IDENTITY,
     **STORAGE,
     **OBJECTS,

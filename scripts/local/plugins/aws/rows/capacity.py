@@ -1,4 +1,4 @@
-"""Rows: launch templates, placement groups, capacity reservations."""
+"""Rows: launch templates, placement groups, capacity reservations, scaling by the clock."""
 
 from __future__ import annotations
 
@@ -205,8 +205,72 @@ CAPACITY_RESERVATION: Final = Row(
     tagging=EC2_TAGS,
 )
 
+_SIZES: Final = {
+    "minSize": "MinSize",
+    "maxSize": "MaxSize",
+    "desiredCapacity": "DesiredCapacity",
+}
+_KEPT: Final = -1
+"""What a program says of a size that the action shall not change."""
+
+
+def _schedule(item: Item) -> str:
+    """Write the whole action; to the provider, a size that is left out is zero."""
+    props = item.props
+    sizes = {api: props.get(name, 0) for name, api in _SIZES.items()}
+    params: dict[str, Api] = {
+        "AutoScalingGroupName": props["autoscalingGroupName"],
+        "ScheduledActionName": props["scheduledActionName"],
+        "StartTime": props.get("startTime"),
+        "EndTime": props.get("endTime"),
+        "Recurrence": props.get("recurrence"),
+        "TimeZone": props.get("timeZone"),
+        **{api: size for api, size in sizes.items() if size != _KEPT},
+    }
+    given = {name: value for name, value in params.items() if value is not None}
+    item.call("PutScheduledUpdateGroupAction", **given)
+    return str(props["scheduledActionName"])
+
+
+def _reschedule(item: Item, _: frozenset[str]) -> None:
+    _schedule(item)
+
+
+def _scheduled(_: Item, found: dict[str, Api]) -> bool:
+    for api in _SIZES.values():
+        found.setdefault(api, _KEPT)
+    return True
+
+
+_ACTION: Final = {
+    "AutoScalingGroupName": "$autoscalingGroupName",
+    "ScheduledActionName": "$scheduledActionName",
+}
+
+SCHEDULE: Final = Row(
+    service="autoscaling",
+    id="{scheduledActionName}",
+    read=(
+        Call(
+            "DescribeScheduledActions",
+            {
+                "AutoScalingGroupName": "$autoscalingGroupName",
+                "ScheduledActionNames": ["$scheduledActionName"],
+            },
+            "ScheduledUpdateGroupActions[0]",
+        ),
+    ),
+    delete=Call("DeleteScheduledAction", _ACTION),
+    names={"arn": "ScheduledActionARN"},
+    replace=frozenset({"autoscalingGroupName", "scheduledActionName"}),
+    import_id="{autoscalingGroupName}/{scheduledActionName}",
+    hooks=Hooks(create=_schedule, read=_scheduled, update=_reschedule),
+    autoname="",
+)
+
 CAPACITY: Final = {
     "aws:ec2/launchTemplate:LaunchTemplate": LAUNCH_TEMPLATE,
     "aws:ec2/placementGroup:PlacementGroup": PLACEMENT_GROUP,
     "aws:ec2/capacityReservation:CapacityReservation": CAPACITY_RESERVATION,
+    "aws:autoscaling/schedule:Schedule": SCHEDULE,
 }

@@ -217,6 +217,15 @@ def _list(value: Value) -> list[Value]:
     return value if isinstance(value, list) else []
 
 
+def _update_says_one(inputs: Mapping[str, Value]) -> Mapping[str, str]:
+    """Demand one of two ways to say how many nodes may be missing, as the real provider does."""
+    setup = inputs.get("updateConfig")
+    ways = ("maxUnavailable", "maxUnavailablePercentage")
+    if isinstance(setup, dict) and sum(setup.get(way) is not None for way in ways) != 1:
+        return {"updateConfig": f"exactly one of {' and '.join(map(repr, ways))} must be set"}
+    return {}
+
+
 def _template_once(_: Item, params: dict[str, Api]) -> None:
     """AWS takes the template's id or its name, and the SDK may send both after a refresh."""
     template = params.get("launchTemplate")
@@ -265,13 +274,13 @@ NODE_GROUP: Final = Row(
     refused=frozenset({"warmPoolConfig"}),
     ordered=frozenset({"instanceTypes"}),
     conflicts=(("nodeGroupName", "nodeGroupNamePrefix"),),
-    unknown=frozenset({"launchTemplate.id", "launchTemplate.name"}),
+    unknown=frozenset({"launchTemplate.id", "launchTemplate.name", "updateConfig.updateStrategy"}),
     wait=Wait(
         "status",
         ready=("ACTIVE",),
         failed=("CREATE_FAILED", "DELETE_FAILED", "DEGRADED"),
     ),
-    hooks=Hooks(prepare=_template_once, update=_update_group),
+    hooks=Hooks(prepare=_template_once, update=_update_group, check=_update_says_one),
     autoname="nodeGroupName",
     tagging=_TAGS,
 )

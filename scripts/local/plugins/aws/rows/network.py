@@ -157,6 +157,29 @@ SUBNET: Final = Row(
 )
 
 
+def _find_reservation(item: Item, found: dict[str, Api]) -> bool:
+    """Pick this reservation out of those of its subnet."""
+    for kind in ("SubnetIpv4CidrReservations", "SubnetIpv6CidrReservations"):
+        for reservation in found.pop(kind, None) or ():
+            if reservation["SubnetCidrReservationId"] == item.id:
+                found |= reservation
+                return True
+    return False
+
+
+SUBNET_CIDR_RESERVATION: Final = Row(
+    service="ec2",
+    id="SubnetCidrReservation.SubnetCidrReservationId",
+    create=Call("CreateSubnetCidrReservation"),
+    read=(Call("GetSubnetCidrReservations", {"SubnetId": "$subnetId"}),),
+    delete=Call("DeleteSubnetCidrReservation", {"SubnetCidrReservationId": "$id"}),
+    names={"cidrBlock": "Cidr"},
+    replace=frozenset({"cidrBlock", "description", "reservationType", "subnetId"}),
+    import_id="{subnetId}:{id}",
+    hooks=Hooks(read=_find_reservation),
+)
+
+
 def _attach(item: Item) -> None:
     vpc = item.props.get("vpcId")
     if vpc:
@@ -279,6 +302,7 @@ NETWORK: Final = {
         VPC_IPV4_CIDR_BLOCK_ASSOCIATION
     ),
     "aws:ec2/subnet:Subnet": SUBNET,
+    "aws:ec2/subnetCidrReservation:SubnetCidrReservation": SUBNET_CIDR_RESERVATION,
     "aws:ec2/internetGateway:InternetGateway": INTERNET_GATEWAY,
     "aws:ec2/eip:Eip": EIP,
     "aws:ec2/natGateway:NatGateway": NAT_GATEWAY,

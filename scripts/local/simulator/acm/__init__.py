@@ -1,0 +1,1 @@
+"""ACM: certificates that are issued once their validation records are in DNS."""

@@ -1,0 +1,1 @@
+"""`yard plan`: what a site needs, on paper."""
