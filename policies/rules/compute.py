@@ -89,6 +89,25 @@ def login_keys(subject: Subject) -> Iterator[str]:
             yield f"{prop} opens SSH to the nodes; leave it out and use Session Manager"
 
 
+def empty_target(subject: Subject) -> Iterator[str]:
+    """Name launch templates whose reservation target got lost on the way.
+
+    What EC2 knows at launch only (an unknown id) is a target.
+    """
+    specification = section(subject.props.get("capacityReservationSpecification"))
+    if "capacityReservationTarget" not in specification:
+        return
+    target = section(specification["capacityReservationTarget"])
+    if not any(is_set(target.get(prop)) for prop in _TARGETS):
+        yield (
+            "capacityReservationSpecification.capacityReservationTarget names no reservation, so "
+            "instances are bought on demand; give capacityReservationId or "
+            "capacityReservationResourceGroupArn"
+        )
+
+
+_TARGETS = ("capacityReservationId", "capacityReservationResourceGroupArn")
+
 NODES = ResourceRule(
     About(
         name="compute-nodes-hardened",
@@ -115,4 +134,14 @@ NODES = ResourceRule(
         login_keys: _MACHINES | {types.EKS_NODE_GROUP},
     },
 )
-RULES = (NODES,)
+RESERVED = ResourceRule(
+    About(
+        name="compute-reservation-named",
+        description="A launch template that targets reserved capacity says which",
+        remedy="Name the reservation, or the resource group of reservations, in the target.",
+        rows="39-42",
+        sources=("eksctl#8542",),
+    ),
+    {empty_target: _TEMPLATE},
+)
+RULES = (NODES, RESERVED)

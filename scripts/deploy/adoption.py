@@ -1,18 +1,18 @@
 """Find a resource whose creation had begun, from what the program asked for.
 
 Three ways: the resource carries a ``Name`` tag that no other resource of its kind in the
-stack has; or it has a name that the program chose; or it is found by what it connects. A
-kind that stands in no table is one whose creation may be repeated (a put, or a server-side
-apply), so nothing has to be found.
+stack has; or it has a name that the program chose; or it is found by what it connects. Kinds
+whose creation may be repeated have a table of their own. Objects of Kubernetes and Commands stand
+in none: a server-side apply may be repeated, and so may a gate.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import boto3
 from botocore.exceptions import ClientError
 
-__all__ = ["Finder"]
+__all__ = ["LOOKS", "REPEATABLE", "Finder"]
 
 Inputs = Mapping[str, Any]
 Look = Callable[["Finder", Inputs], str | None]
@@ -115,6 +115,60 @@ def address_block(finder: "Finder", inputs: Inputs) -> str | None:
             if alive and entry["CidrBlock"] == inputs.get("cidrBlock"):
                 return str(entry["AssociationId"])
     return None
+
+
+def reservation(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a reservation of addresses by its subnet and block."""
+    found = finder.call("ec2", "get_subnet_cidr_reservations", SubnetId=inputs["subnetId"])
+    for entry in found["SubnetIpv4CidrReservations"]:
+        if entry["Cidr"] == inputs["cidrBlock"]:
+            return str(entry["SubnetCidrReservationId"])
+    return None
+
+
+def hosted_zone(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a hosted zone by its name and its ``Name`` tag: a public one may be called the same."""
+    name = str(inputs["name"]).rstrip(".") + "."
+    found = finder.call("route53", "list_hosted_zones_by_name", DNSName=name)["HostedZones"]
+    for entry in found:
+        zone = str(entry["Id"]).rpartition("/")[2]
+        if entry["Name"] == name and _has_our_name(
+            finder.call(
+                "route53", "list_tags_for_resource", ResourceType="hostedzone", ResourceId=zone
+            )["ResourceTagSet"]["Tags"],
+            inputs,
+        ):
+            return zone
+    return None
+
+
+def record(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a record by its zone, name and type, of which its id is made."""
+    name, kind = str(inputs["name"]).rstrip(".").lower(), inputs["type"]
+    found = finder.call(
+        "route53",
+        "list_resource_record_sets",
+        HostedZoneId=inputs["zoneId"],
+        StartRecordName=name,
+        StartRecordType=kind,
+        MaxItems="1",
+    )["ResourceRecordSets"]
+    same = found and (found[0]["Name"].rstrip("."), found[0]["Type"]) == (name, kind)
+    return f"{inputs['zoneId']}_{name}_{kind}" if same else None
+
+
+def certificate(finder: "Finder", inputs: Inputs) -> str | None:
+    """Find a certificate by its domain and its ``Name`` tag."""
+    for entry in finder.call("acm", "list_certificates")["CertificateSummaryList"]:
+        arn = str(entry["CertificateArn"])
+        tags = finder.call("acm", "list_tags_for_certificate", CertificateArn=arn)["Tags"]
+        if entry["DomainName"] == inputs["domainName"] and _has_our_name(tags, inputs):
+            return arn
+    return None
+
+
+def _has_our_name(tags: Sequence[Mapping[str, str]], inputs: Inputs) -> bool:
+    return {"Key": "Name", "Value": name_tag(inputs)} in tags
 
 
 def trail(finder: "Finder", inputs: Inputs) -> str | None:
@@ -230,6 +284,10 @@ LOOKS: dict[str, Look] = {
         "describe_capacity_reservations", "CapacityReservations", "CapacityReservationId"
     ),
     "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation": address_block,
+    "aws:ec2/subnetCidrReservation:SubnetCidrReservation": reservation,
+    "aws:route53/zone:Zone": hosted_zone,
+    "aws:route53/record:Record": record,
+    "aws:acm/certificate:Certificate": certificate,
     "aws:ec2/route:Route": route,
     "aws:ec2/routeTableAssociation:RouteTableAssociation": association,
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": rule(egress=False),
@@ -276,6 +334,29 @@ LOOKS: dict[str, Look] = {
     "aws:secretsmanager/secret:Secret": secret,
     "aws:amp/workspace:Workspace": workspace,
 }
+
+
+REPEATABLE = frozenset(
+    {
+        "aws:acm/certificateValidation:CertificateValidation",
+        "aws:autoscaling/schedule:Schedule",
+        "aws:cloudwatch/metricAlarm:MetricAlarm",
+        "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup",
+        "aws:ecr/lifecyclePolicy:LifecyclePolicy",
+        "aws:eks/accessPolicyAssociation:AccessPolicyAssociation",
+        "aws:iam/rolePolicy:RolePolicy",
+        "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+        "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
+        "aws:s3/bucketObjectLockConfiguration:BucketObjectLockConfiguration",
+        "aws:s3/bucketPolicy:BucketPolicy",
+        "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
+        "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
+        "aws:s3/bucketVersioning:BucketVersioning",
+        "aws:sns/topic:Topic",
+        "aws:sns/topicPolicy:TopicPolicy",
+    }
+)
+"""Kinds whose creation is a put, or waits, or takes over what is there: nothing has to be found."""
 
 
 class Finder:

@@ -27,6 +27,9 @@ REASON: Final = "trainyard.dev/gate-reason"
 TAINT: Final = "trainyard.dev/unproved"
 TYPE_LABEL: Final = "node.kubernetes.io/instance-type"
 
+DOMAIN: Final = "/"
+"""Extended resources have a domain before their name, the built-in ones have none."""
+
 REASON_LENGTH: Final = 1000
 POLL_SECONDS: Final = 1.0
 
@@ -154,7 +157,13 @@ def node_state(node: Manifest) -> NodeState:
         wave=known.get(WAVE_LABEL, ""),
         ready=any(each["type"] == "Ready" and each["status"] == "True" for each in conditions),
         passed=known.get(GATE_LABEL) == Mark.OPEN.value and not tainted,
+        devices=_devices(mapping(node, "status").get("allocatable", {})),
     )
+
+
+def _devices(offered: Mapping[str, str]) -> dict[str, int]:
+    """Return the extended resources among what a node offers; these are whole numbers."""
+    return {name: int(count) for name, count in offered.items() if DOMAIN in name}
 
 
 def node_change(node: Manifest, mark: Mark, reason: str) -> Manifest:

@@ -26,7 +26,11 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeState:
-    """A node as the API shows it. ``passed``: an earlier gate opened it and it carries no taint."""
+    """A node as the API shows it.
+
+    ``passed``: an earlier gate opened it and it carries no taint. ``devices``: how many of each
+    extended resource it offers.
+    """
 
     name: str
     instance_type: str
@@ -34,6 +38,7 @@ class NodeState:
     wave: str
     ready: bool
     passed: bool
+    devices: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Final
 
 from components.catalog import InstanceType
 from scripts.errors import UnknownError, UsageError
+from scripts.gate.devices import lacking
 from scripts.gate.isolate import allowance
 from scripts.gate.jobs import GateJob, JobMaker, accelerator
 from scripts.gate.keys import key_pair
@@ -32,6 +33,11 @@ NODE_CHECK_SECONDS: Final = 900
 
 ALL_REDUCE_SECONDS: Final = 1800
 """A sweep takes two to three minutes; a hang is what this ends."""
+
+DEVICE_SECONDS: Final = 180
+"""Time for the device plugins of a node that has just become Ready."""
+
+DEVICE_POLL_SECONDS: Final = 15
 
 POLL_SECONDS: Final = 2
 
@@ -235,7 +241,8 @@ class Gate:
 
     def _check(self, nodes: set[str]) -> dict[str, NodeJudgement]:
         """Check every node by itself; what is unknown gets a second try."""
-        judgements: dict[str, NodeJudgement] = {}
+        judgements = self._without_devices(nodes)
+        nodes = nodes - judgements.keys()
         for attempt in ("n", "m"):
             left = sorted(
                 name
@@ -254,6 +261,21 @@ class Gate:
             for job in jobs:
                 judgements[job.nodes[0]] = _node_judgement(results[job.name])
         return judgements
+
+    def _without_devices(self, nodes: set[str]) -> dict[str, NodeJudgement]:
+        """Give device plugins of new nodes time; judge the nodes on which they never show up."""
+        end = min(self._left(), DEVICE_SECONDS) + self._clock.monotonic()
+        while True:
+            states = self._cluster.nodes(self._request.pool)
+            found = {
+                node.name: judgement
+                for node in states
+                if node.name in nodes and (judgement := lacking(node, self._request.instance))
+            }
+            if not found or self._clock.monotonic() >= end:
+                return found
+            self._progress(f"waiting for the devices of {names(found)}")
+            self._clock.sleep(DEVICE_POLL_SECONDS)
 
     def _read_capture(self, _job: GateJob, lines: Iterable[str]) -> NodeJudgement:
         return judge_node(parse_capture(lines), self._request.instance)

@@ -66,7 +66,7 @@ def test_the_next_update_recovers_and_ends_at_a_wave_that_fails_as_a_whole(
     done = machine.yard("up", "local")
     said = done.stdout + done.stderr
     assert done.returncode == 1
-    assert "transport is not EFA: NCCL used Socket" in said
+    assert "transport is not EFA: NCCL used Socket" in said, said
     assert "look at what the nodes have in common" in said
     assert "Traceback" not in said
     assert pool_groups(machine) == [f"{POOL}-1"], "the next wave is held"

@@ -8,6 +8,8 @@ import httpx2
 from lightkube import Client, KubeConfig
 from lightkube.config.models import Cluster, User
 
+from components.catalog import instance_type
+from scripts.gate.devices import wanted
 from scripts.gate.objects import Manifest, items, labels
 from scripts.local.answers import SimulatedNode, all_reduce_log, node_check_log
 
@@ -58,7 +60,13 @@ class ApiServer(httpx2.BaseTransport):
                 ],
                 **more,
             },
-            "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+            "status": {
+                "conditions": [{"type": "Ready", "status": "True"}],
+                "allocatable": {
+                    "cpu": "191",
+                    **{name: str(count) for name, count in wanted(instance_type(kind)).items()},
+                },
+            },
         }
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:

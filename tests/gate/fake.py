@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from components.catalog import instance_type
 from scripts.errors import UnknownError
+from scripts.gate.devices import wanted
 from scripts.gate.jobs import CONTAINER, GateJob
 from scripts.gate.objects import Manifest
 from scripts.gate.ports import JobResult, Mark, NodeState
@@ -64,6 +65,7 @@ class FakeCluster:
                 wave=wave,
                 ready=True,
                 passed=False,
+                devices=wanted(instance_type(kind)),
             )
             self.states[name] = replace(state, **known)
         return names

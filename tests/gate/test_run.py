@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from scripts.errors import UsageError
@@ -87,6 +89,35 @@ def test_a_common_cause_blames_nobody_and_opens_nothing() -> None:
     )
     assert cluster.marked(Mark.HOLD) == names
     assert len(cluster.rounds) == 3
+
+
+def test_a_node_whose_device_plugin_never_shows_up_is_out_and_the_daemonset_is_named() -> None:
+    cluster = FakeCluster()
+    cluster.add(5)
+    state = cluster.states["node-03"]
+    cluster.states["node-03"] = replace(state, devices={"nvidia.com/gpu": 8})
+    lines: list[str] = []
+    verdict = run_gate(cluster, 5, lines=lines)
+    assert verdict.verdict is Verdict.PASS
+    assert verdict.message == (
+        "4 of 5 nodes open; out: node-03: devices: it offers no vpc.amazonaws.com/efa of 32: look "
+        "at DaemonSet aws-efa-k8s-device-plugin in kube-system, and whether its pod runs on this "
+        "node [RESET]"
+    )
+    assert lines.count("waiting for the devices of node-03") == 12
+    assert all("node-03" not in group for groups in cluster.rounds for group in groups)
+
+
+@pytest.mark.parametrize("devices", [{}, {"vpc.amazonaws.com/efa": 0}, {"nvidia.com/gpu": 7}])
+def test_a_node_that_offers_less_than_its_type_has_never_opens(devices: dict[str, int]) -> None:
+    cluster = FakeCluster()
+    cluster.add(5)
+    full = cluster.states["node-03"]
+    cluster.states["node-03"] = replace(
+        full, devices={**full.devices, **devices} if devices else {}
+    )
+    assert run_gate(cluster, 5).verdict is Verdict.PASS
+    assert cluster.marked(Mark.REFUSE) == ["node-03"]
 
 
 def test_too_many_bad_gpus_shut_the_whole_wave() -> None:

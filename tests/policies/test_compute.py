@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from rules import types
-from rules.compute import NODES
+from rules.compute import NODES, RESERVED
 from tests.policies.bags import GOOD, TEMPLATE
 from tests.policies.support import UNKNOWN, analyze, messages
 
@@ -104,3 +104,31 @@ def test_a_node_group_has_no_remote_access(access: object) -> None:
     assert messages(analyze(kind, {"remoteAccess": access}, policies=[NODES])) == [
         f"it ({kind}): remoteAccess opens SSH to the nodes; leave it out and use Session Manager"
     ]
+
+
+NO_TARGET = (
+    "capacityReservationSpecification.capacityReservationTarget names no reservation, so instances "
+    "are bought on demand; give capacityReservationId or capacityReservationResourceGroupArn"
+)
+ONLY = {"capacityReservationPreference": "capacity-reservations-only"}
+
+
+@pytest.mark.parametrize(
+    ("specification", "expected"),
+    [
+        (None, []),
+        (ONLY, []),
+        ({"capacityReservationTarget": {"capacityReservationId": "cr-01234567"}}, []),
+        ({"capacityReservationTarget": {"capacityReservationId": UNKNOWN}}, []),
+        ({"capacityReservationTarget": {"capacityReservationResourceGroupArn": "arn:aws:x"}}, []),
+        ({"capacityReservationTarget": {}}, [NO_TARGET]),
+        ({"capacityReservationTarget": {"capacityReservationId": ""}}, [NO_TARGET]),
+        ({"capacityReservationTarget": None}, [NO_TARGET]),
+    ],
+)
+def test_a_target_of_reserved_capacity_names_it(
+    specification: dict[str, Any] | None, expected: list[str]
+) -> None:
+    change = {} if specification is None else {"capacityReservationSpecification": specification}
+    violations = analyze(LT, {**TEMPLATE, **change}, policies=[RESERVED])
+    assert messages(violations) == [f"it ({LT}): {text}" for text in expected]

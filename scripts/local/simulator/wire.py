@@ -204,6 +204,7 @@ def _serialized(operation: OperationModel, protocol: str, result: object) -> Bod
 def prepare(service: str) -> None:
     """Teach moto what a service of this package needs of it, once, when it is first used."""
     if service == "ec2":
+        importlib.import_module("scripts.local.simulator.ec2.moto_addresses").teach()
         prefixes = importlib.import_module("moto.ec2.utils")
         prefixes.EC2_RESOURCE_TO_PREFIX.update(TAGGED_HERE)
         prefixes.EC2_PREFIX_TO_RESOURCE.update(

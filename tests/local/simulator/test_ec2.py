@@ -42,7 +42,7 @@ def test_a_placement_group_that_nodes_are_in_is_not_deleted(
         clusterName="train",
         nodegroupName="wave-1",
         nodeRole=account.role("node", "ec2.amazonaws.com"),
-        subnets=cluster["resourcesVpcConfig"]["subnetIds"],
+        subnets=cluster["resourcesVpcConfig"]["subnetIds"][:1],
         launchTemplate={"id": template},
     )
     assert refusal(ec2.delete_placement_group, GroupName="pool") == (
@@ -433,16 +433,3 @@ def test_a_launch_template_reads_back_as_it_was_written(account: Account) -> Non
         "InvalidLaunchTemplateId.NotFound",
         f"The specified launch template, with template ID {identity}, does not exist.",
     )
-
-
-def test_a_subnet_reservation_keeps_description_and_tags(account: Account) -> None:
-    ec2, subnet = account.client("ec2"), account.subnet(account.vpc())
-    ec2.create_subnet_cidr_reservation(
-        SubnetId=subnet,
-        Cidr="10.0.0.128/28",
-        ReservationType="prefix",
-        Description="pods",
-        TagSpecifications=tags("subnet-cidr-reservation"),
-    )
-    [found] = ec2.get_subnet_cidr_reservations(SubnetId=subnet)["SubnetIpv4CidrReservations"]
-    assert (found["Description"], found["Tags"]) == ("pods", [{"Key": "team", "Value": "ml"}])

@@ -3,7 +3,7 @@
 from scripts.local.simulator.calls import Answer, Call, answers
 from scripts.local.simulator.ec2.common import overlaid, set_tags, tagged
 
-__all__ = ["create_reservation", "get_reservations"]
+__all__ = ["create_reservation", "delete_reservation", "get_reservations"]
 
 RESERVATION = "ec2:subnet-cidr-reservation"
 IDENTITY = "SubnetCidrReservationId"
@@ -28,4 +28,12 @@ def get_reservations(call: Call) -> Answer:
     for key in ("SubnetIpv4CidrReservations", "SubnetIpv6CidrReservations"):
         described = overlaid(call, RESERVATION, answer.get(key, []), IDENTITY)
         answer[key] = tagged(call, described, IDENTITY)
+    return answer
+
+
+@answers("ec2", "DeleteSubnetCidrReservation")
+def delete_reservation(call: Call) -> Answer:
+    """Delete a reservation, with what is kept of it here."""
+    answer = call.forward()
+    call.table(RESERVATION).pop(call.params[IDENTITY], None)
     return answer
