@@ -159,6 +159,18 @@ def test_every_command_of_yard_loads_and_helps(name: str) -> None:
     assert command.help
 
 
+def test_every_known_fault_is_answered_by_tests_that_exist() -> None:
+    text = (ROOT / "docs/known-faults.md").read_text()
+    named_tests = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", text)
+    assert len(named_tests) > 30
+    gone = [
+        f"{file}::{test}"
+        for file, test in named_tests
+        if not re.search(rf"^def {test}\(", (ROOT / file).read_text(), re.MULTILINE)
+    ]
+    assert gone == []
+
+
 def test_every_link_in_the_documents_leads_somewhere() -> None:
     broken = [
         f"{named(file)}: {link}"
