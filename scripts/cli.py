@@ -17,6 +17,8 @@ COMMANDS = {
     "down": ("scripts.deploy.cli", "down", "Destroy a stack."),
     "nccl": ("scripts.nccl.cli", "nccl", "Judge logs of nccl-tests."),
     "node": ("scripts.node.cli", "node", "Judge the capture of a node."),
+    "baseline": ("scripts.baseline.cli", "baseline", "What equal runs reached before."),
+    "blacklist": ("scripts.blacklist.cli", "blacklist", "Hardware that failed, and until when."),
     "catalog": ("scripts.catalog.cli", "catalog", "Look at instance types, verify them with EC2."),
     "config": ("scripts.config.cli", "config", "Judge stack files without an engine."),
     "plan": ("scripts.plan.cli", "plan", "Plan a site on paper: addresses, limits, clusters."),

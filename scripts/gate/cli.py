@@ -4,16 +4,17 @@ import json
 import secrets
 import signal
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any, cast
 
 import click
-import yaml
-from lightkube import Client, KubeConfig
-from lightkube.core.exceptions import ConfigError
+from lightkube import Client
+from rich import box
+from rich.console import Console
+from rich.table import Table
 
 from components.catalog import UnknownInstanceTypeError, instance_type
 from scripts.errors import UsageError
@@ -22,13 +23,19 @@ from scripts.gate.cluster import KubeCluster
 from scripts.gate.jobs import accelerator, require_digest
 from scripts.gate.patience import Patience
 from scripts.gate.run import Gate, Request
+from scripts.gate.status import WaveStatus, wave_statuses, worst
 from scripts.gate.verdict import WaveVerdict
+from scripts.records.kubeconfig import read_kubeconfig
 from scripts.verdicts import EXIT_CODES, Verdict
 
 __all__ = ["gate"]
 
 TIMEOUT_SECONDS = 5400
 """Time for a wave to become Ready, both node checks, and an all-reduce with isolation."""
+
+
+STATUS_SECONDS = 20
+"""How long a person waits for an API that does not answer."""
 
 
 @click.group()
@@ -122,7 +129,7 @@ def run(  # noqa: PLR0913 - click hands each option over by its name
         floor_gbps=floor_gbps,
         again=again,
     )
-    client = Client(config=_kubeconfig(kubeconfig), namespace=namespace)
+    client = Client(config=read_kubeconfig(kubeconfig), namespace=namespace)
     cluster = KubeCluster(Api(client, namespace, Patience()), namespace, _say)
     proving = Gate(request, cluster, _say)
     # Who ends us still gets a report: a SystemExit runs what stands under `finally`.
@@ -133,6 +140,47 @@ def run(  # noqa: PLR0913 - click hands each option over by its name
         _write(report_dir, proving.verdict)
     click.echo(json.dumps(verdict.as_json()) if as_json else verdict.line)
     sys.exit(EXIT_CODES[verdict.verdict])
+
+
+@gate.command("status", epilog="Example: yard gate status --kubeconfig ~/.kube/config")
+@click.option("--kubeconfig", required=True, help="Kubeconfig file; - for standard input.")
+@click.option("--namespace", default="trainyard-gate", show_default=True, help="Where gates keep.")
+@click.option("--json", "as_json", is_flag=True, help="Print the waves as JSON.")
+def status(*, kubeconfig: str, namespace: str, as_json: bool) -> None:
+    """Show every wave: nodes open and out, why, and what the last gate said.
+
+    Exit codes: 0 every wave passed, 1 one failed, 2 bad use, 3 one is not judged yet.
+    """
+    client = Client(config=read_kubeconfig(kubeconfig), namespace=namespace)
+    api = Api(client, namespace, Patience(STATUS_SECONDS))
+    waves = wave_statuses(api.list("Node"), api.list("ConfigMap"))
+    if as_json:
+        click.echo(json.dumps([wave.as_json() for wave in waves], indent=1))
+    elif waves:
+        _show(waves)
+    else:
+        click.echo("no node belongs to a wave yet")
+    sys.exit(EXIT_CODES[worst(waves)])
+
+
+def _show(waves: Sequence[WaveStatus]) -> None:
+    console = Console()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("pool", "wave", "nodes", "ready", "open", "verdict", "ended", "run"):
+        table.add_column(heading)
+    for wave in waves:
+        counts = map(str, (wave.nodes, wave.ready, wave.open))
+        said = (wave.verdict or "none yet", wave.ended[:16].replace("T", " "), wave.run)
+        table.add_row(wave.pool, wave.wave, *counts, *said)
+    console.print(table)
+    for wave in waves:
+        for node in wave.out:
+            console.print(
+                f"{wave.pool} wave {wave.wave}: {node.name} is out ({node.mark}): {node.reason}",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:
@@ -148,25 +196,3 @@ def _write(folder: Path, verdict: WaveVerdict) -> None:
     path = folder / f"gate-{verdict.pool}-{verdict.wave}.json"
     path.write_text(json.dumps(verdict.as_json(), indent=1) + "\n", encoding="utf-8")
     _say(f"report: {path}")
-
-
-def _kubeconfig(source: str) -> KubeConfig:
-    """Read a kubeconfig, YAML or JSON. It may hold credentials, so no message quotes it."""
-    try:
-        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
-        content: Any = yaml.safe_load(text)
-        # lightkube types the content as an open dict.
-        config: KubeConfig = cast("Any", KubeConfig).from_dict(content)
-        chosen = config.get()
-        if chosen is None or chosen.user is None:
-            raise UsageError(
-                f"kubeconfig {source!r} has no current context with a user; set current-context"
-            )
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"kubeconfig {source!r} cannot be read: {error}") from None
-    except (yaml.YAMLError, ConfigError, AttributeError, KeyError, TypeError, ValueError):
-        raise UsageError(
-            f"kubeconfig {source!r} is not one; give a file in YAML or JSON with clusters, users "
-            "and a current context"
-        ) from None
-    return config

@@ -26,6 +26,8 @@ GATE_LABEL: Final = "trainyard.dev/gate"
 REASON: Final = "trainyard.dev/gate-reason"
 TAINT: Final = "trainyard.dev/unproved"
 TYPE_LABEL: Final = "node.kubernetes.io/instance-type"
+PLACE_LABELS: Final = tuple(f"topology.k8s.aws/network-node-layer-{layer}" for layer in (1, 2, 3))
+"""Network nodes above an instance, from the widest on; EC2 tells them for P and Trn only."""
 
 DOMAIN: Final = "/"
 """Extended resources have a domain before their name, the built-in ones have none."""
@@ -158,6 +160,7 @@ def node_state(node: Manifest) -> NodeState:
         ready=any(each["type"] == "Ready" and each["status"] == "True" for each in conditions),
         passed=known.get(GATE_LABEL) == Mark.OPEN.value and not tainted,
         devices=_devices(mapping(node, "status").get("allocatable", {})),
+        place=tuple(known[label] for label in PLACE_LABELS if label in known),
     )
 
 

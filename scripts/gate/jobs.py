@@ -16,6 +16,9 @@ __all__ = ["CONTAINER", "GateJob", "JobMaker", "accelerator", "require_digest"]
 SCRIPTS = Path(__file__).parents[1] / "jobs"
 
 CONTAINER: Final = "check"
+NCCL_TESTS: Final = "/opt/nccl-tests/build"
+"""Where the image of the checks has its programs."""
+
 SSH_PORT: Final = 2222
 HUGE_PAGES: Final = "5120Mi"
 """What libfabric takes for the bounce buffers of one node (awsome-distributed-ai nccl-tests)."""
@@ -136,8 +139,14 @@ class JobMaker:
         )
         return self._job(f"{self.run_name}-{label}", [node], pod, seconds)
 
-    def all_reduce(self, label: str, nodes: Sequence[str], seconds: float) -> GateJob:
-        """Return the Indexed Job that runs one all-reduce over ``nodes``; index 0 launches it."""
+    def all_reduce(
+        self, label: str, nodes: Sequence[str], seconds: float, collective: str = "all_reduce"
+    ) -> GateJob:
+        """Return the Indexed Job that runs one collective over ``nodes``; index 0 launches it.
+
+        It is an all-reduce if nothing else is asked for, and its pods carry that name in any case:
+        the Service knows them by it.
+        """
         name = f"{self.run_name}-{label}"
         sizes = sweep(self.instance)
         pod = self._pod(
@@ -153,6 +162,7 @@ class JobMaker:
                 "GATE_MAX_BYTES": str(sizes.high),
                 "GATE_SSH_PORT": str(SSH_PORT),
                 "GATE_SECONDS": str(int(seconds)),
+                "GATE_BINARY": f"{NCCL_TESTS}/{collective}_perf",
             },
             capabilities=["IPC_LOCK"],
         )

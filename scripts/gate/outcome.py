@@ -19,6 +19,8 @@ __all__ = ["Decision", "decide"]
 
 BEFORE = "passed in an earlier run"
 
+SHOWN_REASONS = 2
+
 VERDICTS = {
     Mark.OPEN: Verdict.PASS,
     Mark.REFUSE: Verdict.FAIL,
@@ -62,7 +64,8 @@ def decide(
             name: (Mark.HOLD, f"wave failed as a whole: {why}") for name, (_, why) in fates.items()
         }
     elif len(bad) + len(held) > allowed or not (opened or before):
-        verdict = Verdict.UNKNOWN if held else Verdict.FAIL
+        seen = proof.verdict is Verdict.FAIL or not held
+        verdict = Verdict.FAIL if seen else Verdict.UNKNOWN
         out = [*bad, *held]
         text = (
             f"{len(out)} of {words(len(members), 'node')} cannot open and {allowed} may stay out: "
@@ -119,9 +122,13 @@ def _open(
 
 
 def _reasons(fates: Mapping[str, tuple[Mark, str]], of: Sequence[str]) -> str:
-    shown = sorted(of)[:2]
-    text = "; ".join(f"{name}: {fates[name][1]}" for name in shown)
-    rest = sorted(of)[2:]
+    """Say why nodes stay out: two reasons, each with all the nodes that share it."""
+    sharing: dict[str, list[str]] = {}
+    for name in sorted(of):
+        sharing.setdefault(fates[name][1], []).append(name)
+    shown = list(sharing.items())[:SHOWN_REASONS]
+    text = "; ".join(f"{names(nodes)}: {reason}" for reason, nodes in shown)
+    rest = sorted(set(of).difference(*(nodes for _, nodes in shown)))
     return f"{text}; also {names(rest)}" if rest else text
 
 

@@ -29,7 +29,8 @@ class NodeState:
     """A node as the API shows it.
 
     ``passed``: an earlier gate opened it and it carries no taint. ``devices``: how many of each
-    extended resource it offers.
+    extended resource it offers. ``place``: the network nodes above it, from the widest on; empty
+    where EC2 tells none.
     """
 
     name: str
@@ -39,6 +40,7 @@ class NodeState:
     ready: bool
     passed: bool
     devices: Mapping[str, int]
+    place: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,25 @@
 """The flow of the gate: wait for the wave, check each node, prove the fabric, mark the nodes."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
 from components.catalog import InstanceType
+from components.catalog.floors import floor
 from scripts.errors import UnknownError, UsageError
 from scripts.gate.devices import lacking
 from scripts.gate.isolate import allowance
 from scripts.gate.jobs import GateJob, JobMaker, accelerator
 from scripts.gate.keys import key_pair
 from scripts.gate.outcome import decide
-from scripts.gate.ports import Cluster, JobResult, Mark, NodeState, Progress
-from scripts.gate.prove import ALONE, Proof, prove
+from scripts.gate.ports import Cluster, Mark, NodeState, Progress
+from scripts.gate.prove import Plan, Proof, prove
+from scripts.gate.reasons import ALONE, LONELY
+from scripts.gate.results import by_node, node_judgement, run_judgement
+from scripts.gate.stages import Round
+from scripts.gate.sweep import FULL_SWEEP, PLAIN, without_floor
 from scripts.gate.verdict import NodeVerdict, WaveVerdict, for_cluster
 from scripts.nccl.expectation import Expectation, expect
 from scripts.nccl.judge import Judgement
@@ -24,15 +29,20 @@ from scripts.nccl.text import names, words
 from scripts.node.capture import parse as parse_capture
 from scripts.node.judge import NodeJudgement
 from scripts.node.judge import judge as judge_node
-from scripts.verdicts import Finding, Verdict, overall
+from scripts.verdicts import Verdict
 
 __all__ = ["Clock", "Gate", "Request"]
 
 NODE_CHECK_SECONDS: Final = 900
 """The check takes a minute; the rest is for pulling an image of some 10 GB."""
 
-ALL_REDUCE_SECONDS: Final = 1800
-"""A sweep takes two to three minutes; a hang is what this ends."""
+SMALL_RUN_SECONDS: Final = 600
+"""A run takes two to three minutes, and the image is there since the check; this ends a hang."""
+
+LARGE_RUN_SECONDS: Final = 1200
+"""Thousands of ranks take minutes to find each other."""
+
+SMALL_RUN_NODES: Final = 16
 
 DEVICE_SECONDS: Final = 180
 """Time for the device plugins of a node that has just become Ready."""
@@ -55,7 +65,8 @@ class Clock:
 class Request:
     """What is to be proved. ``timeout`` (seconds) bounds the whole run.
 
-    ``again`` also proves nodes that passed before, as long as nothing runs on them.
+    ``floor_gbps`` is the floor for all_reduce. ``again`` also proves nodes that passed before, as
+    long as nothing runs on them. ``collectives`` are what the wave must pass as a whole.
     """
 
     run: str
@@ -68,6 +79,7 @@ class Request:
     timeout: float
     floor_gbps: float | None = None
     again: bool = False
+    collectives: tuple[str, ...] = FULL_SWEEP
 
 
 class Gate:
@@ -132,8 +144,8 @@ class Gate:
         return f"gate-{self._request.pool}-{self._request.wave}"
 
     def _require_floors(self) -> None:
-        shapes = {self._request.nodes, min(self._request.nodes, 2)}
-        for nodes in sorted(shapes):
+        most = self._request.nodes
+        for nodes in sorted({min(most, count) for count in (2, 3, most)}):
             expected = self._expect(nodes)
             if expected.floor is None and expected.ranks > 1:
                 raise UsageError(
@@ -143,10 +155,30 @@ class Gate:
                 )
             if expected.floor is not None:
                 self.verdict.floors[words(nodes, "node")] = expected.floor
+        for collective in self._request.collectives:
+            known = self._expect(most, collective=collective).floor
+            if collective != PLAIN and known is not None:
+                self.verdict.floors[f"{collective} on {words(most, 'node')}"] = known
+        alone = self._expect(1).floor
+        if self._alone_pays and alone is not None:
+            self.verdict.floors[words(1, "node")] = alone
 
-    def _expect(self, nodes: int, hosts: Sequence[str] | None = None) -> Expectation:
+    @property
+    def _alone_pays(self) -> bool:
+        """Whether a node by itself is faster than between nodes, by the catalog's floors.
+
+        Then the fabric hides a weak NVLink from pairs and sweeps; elsewhere a pair shows it too.
+        """
+        name = self._request.instance.name
+        alone, pair = floor(name, 1), floor(name, 2)
+        return alone is not None and pair is not None and alone.busbw > pair.busbw
+
+    def _expect(
+        self, nodes: int, hosts: Sequence[str] | None = None, collective: str = PLAIN
+    ) -> Expectation:
         request = self._request
-        return expect(request.instance, nodes, floor_gbps=request.floor_gbps, hosts=hosts)
+        given = request.floor_gbps if collective == PLAIN else None
+        return expect(request.instance, nodes, collective=collective, floor_gbps=given, hosts=hosts)
 
     def _flow(self) -> None:
         self._cluster.clean({"trainyard.dev/gate-of": self._maker.labels["trainyard.dev/gate-of"]})
@@ -164,7 +196,6 @@ class Gate:
         failed = sum(checks[node.name].verdict is Verdict.FAIL for node in fresh)
         allowed = allowance(self._request.nodes) - failed
         proof = self._prove(good, allowed) if good and allowed >= 0 else Proof()
-        self.verdict.measured = proof.measured
         decision = decide(members, checks, proof, self._request.nodes)
         self.verdict.verdict = decision.verdict
         self.verdict.message, self.verdict.next_step = decision.message, decision.next_step
@@ -257,9 +288,10 @@ class Gate:
                 self._maker.node_check(f"{attempt}{index}", name, seconds)
                 for index, name in enumerate(left)
             ]
+            self.verdict.node_tests += len(jobs)
             results = self._cluster.run(jobs, seconds, self._read_capture)
             for job in jobs:
-                judgements[job.nodes[0]] = _node_judgement(results[job.name])
+                judgements[job.nodes[0]] = node_judgement(results[job.name])
         return judgements
 
     def _without_devices(self, nodes: set[str]) -> dict[str, NodeJudgement]:
@@ -286,12 +318,29 @@ class Gate:
             return Proof(proven={good[0]: f"its check passed; {ALONE} and has one GPU"})
         partners = self._idle_proven(good)
         if len(good) == 1 < request.nodes and not partners:
-            reason = "no proven node is idle, so nothing could meet it to prove its fabric"
-            return Proof(held={good[0]: reason})
+            return Proof(held={good[0]: LONELY})
         self._cluster.create(self._maker.shared(*key_pair()))
-        return prove(
-            good, partners, allowed=allowed, measure=self._measure, progress=self._progress
+        plan = Plan(
+            allowed=allowed,
+            places={node.name: node.place for node in self._cluster.nodes(request.pool)},
+            collectives=request.collectives,
+            alone=self._alone_pays,
+            lone=request.nodes == 1,
+            gone=self._gone,
         )
+        return prove(
+            good,
+            partners,
+            plan=plan,
+            measure=self._measure,
+            progress=self._progress,
+            record=self.verdict.measured,
+        )
+
+    def _gone(self, names: Collection[str]) -> set[str]:
+        """Return those of the nodes that are not Ready any more."""
+        ready = {node.name for node in self._cluster.nodes(self._request.pool) if node.ready}
+        return set(names) - ready
 
     def _idle_proven(self, besides: Sequence[str]) -> list[str]:
         """Return open nodes of the pool, also of other waves, on which no GPU is taken."""
@@ -306,17 +355,20 @@ class Gate:
         busy = self._cluster.busy(found) if found else set[str]()
         return [name for name in found if name not in busy]
 
-    def _measure(self, label: str, groups: Sequence[Sequence[str]]) -> list[Judgement]:
-        seconds = self._seconds(ALL_REDUCE_SECONDS)
+    def _measure(self, asked: Round) -> list[Judgement]:
+        large = any(len(group) > SMALL_RUN_NODES for group in asked.groups)
+        seconds = self._seconds(LARGE_RUN_SECONDS if large else SMALL_RUN_SECONDS)
         jobs = [
-            self._maker.all_reduce(f"{label}-{index}", group, seconds)
-            for index, group in enumerate(groups)
+            self._maker.all_reduce(f"{asked.label}-{index}", group, seconds, asked.collective)
+            for index, group in enumerate(asked.groups)
         ]
-        results = self._cluster.run(jobs, seconds, self._read_log)
-        return [_judgement(results[job.name]) for job in jobs]
 
-    def _read_log(self, job: GateJob, lines: Iterable[str]) -> Judgement:
-        return judge_log(parse_log(lines), self._expect(len(job.nodes), job.hosts))
+        def read(job: GateJob, lines: Iterable[str]) -> Judgement:
+            expected = self._expect(len(job.nodes), job.hosts, asked.collective)
+            return by_node(without_floor(judge_log(parse_log(lines), expected), expected), job)
+
+        results = self._cluster.run(jobs, seconds, read)
+        return [run_judgement(results[job.name]) for job in jobs]
 
     def _left(self) -> float:
         return self._deadline - self._clock.monotonic()
@@ -328,20 +380,3 @@ class Gate:
                 f"its {self._request.timeout:g} s are over; give it more with --timeout"
             )
         return max(1.0, min(most, left))
-
-
-def _node_judgement(result: JobResult[NodeJudgement]) -> NodeJudgement:
-    if result.value is not None and not result.problem:
-        return result.value
-    if result.value is not None and result.value.verdict is Verdict.FAIL:
-        return result.value
-    return NodeJudgement.unknown(result.problem)
-
-
-def _judgement(result: JobResult[Judgement]) -> Judgement:
-    if not result.problem and result.value is not None:
-        return result.value
-    stopped = Finding("job", Verdict.UNKNOWN, result.problem)
-    findings = (stopped, *(result.value.findings if result.value else ()))
-    lowest = result.value.lowest_busbw if result.value else None
-    return Judgement(overall(found.verdict for found in findings), findings, lowest)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from components.catalog.floors import Floor
-from scripts.gate.prove import Measurement
+from scripts.gate.stages import Effort, Measurement
 from scripts.nccl.text import words
 from scripts.verdicts import Verdict
 
@@ -54,6 +54,12 @@ class WaveVerdict:
     nodes: list[NodeVerdict] = field(default_factory=list[NodeVerdict])
     measured: list[Measurement] = field(default_factory=list[Measurement])
     floors: dict[str, Floor] = field(default_factory=dict[str, Floor])
+    node_tests: int = 0
+
+    @property
+    def effort(self) -> Effort:
+        """Rounds and tests that were used."""
+        return Effort.of(self.measured, self.node_tests)
 
     @property
     def line(self) -> str:
@@ -76,9 +82,16 @@ class WaveVerdict:
             "verdict": str(self.verdict),
             "message": self.message,
             "next_step": self.next_step,
+            "effort": self.effort.as_json(),
             "nodes": [node.as_json() for node in self.nodes],
             "measurements": [
-                {"round": each.round, "nodes": list(each.nodes), **each.judgement.as_json()}
+                {
+                    "round": each.round,
+                    "stage": str(each.stage),
+                    "collective": each.collective,
+                    "nodes": list(each.nodes),
+                    **each.judgement.as_json(),
+                }
                 for each in self.measured
             ],
             "floors": {shape: _floor(floor) for shape, floor in self.floors.items()},

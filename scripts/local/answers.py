@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from string import Template
 from typing import Any
 
@@ -134,19 +134,22 @@ def _host_sections(instance: InstanceType, lost: str | None) -> Iterator[str]:
 def all_reduce_log(nodes: Sequence[SimulatedNode], env: Mapping[str, str]) -> str:
     """Return what ``scripts/jobs/all_reduce.sh`` prints for ``nodes`` in rank order.
 
-    ``env`` is the environment that ``scripts/gate/jobs.py`` gives the container.
+    ``env`` is the environment that ``scripts/gate/jobs.py`` gives the container; its GATE_BINARY
+    says which collective that is, an all-reduce where it is not set.
     """
     instance = instance_type(nodes[0].instance_type)
     faults = frozenset(fault for node in nodes for fault in node.faults)
     hosts = [f"{env['GATE_JOB']}-{index}" for index in range(len(nodes))]
     low, high = int(env["GATE_MIN_BYTES"]), int(env["GATE_MAX_BYTES"])
-    lines = list(_banner(instance, hosts, low, high))
+    program = PurePosixPath(env.get("GATE_BINARY", "all_reduce_perf")).name
+    lines = list(_banner(instance, hosts, (low, high), program))
     if "gpu" in faults:
         count = _accelerator(instance).count
         lines += [f"Invalid number of GPUs: {count} requested but only {count - 1} were found.", ""]
         return "\n".join(lines)
     lines += _messages(instance, hosts, sockets="socket" in faults)
-    rows = list(_rows(instance, len(nodes), (low, high), faults))
+    collective = program.removesuffix("_perf")
+    rows = list(_rows(instance, len(nodes), (low, high), faults, collective))
     lines += _HEADER
     if "dead" in faults:
         return "\n".join([*lines, rows[0][0], rows[1][0][:70]])
@@ -156,7 +159,7 @@ def all_reduce_log(nodes: Sequence[SimulatedNode], env: Mapping[str, str]) -> st
         "# Out of bounds values : 0 OK",
         f"# Avg bus bandwidth    : {average:g} ",
         "#",
-        "# Collective test concluded: all_reduce_perf",
+        f"# Collective test concluded: {program}",
         "#",
         "",
     ]
@@ -175,10 +178,13 @@ _HEADER = (
 )
 
 
-def _banner(instance: InstanceType, hosts: list[str], low: int, high: int) -> Iterator[str]:
+def _banner(
+    instance: InstanceType, hosts: list[str], sizes: tuple[int, int], program: str
+) -> Iterator[str]:
     values, gpu = _values(), _accelerator(instance)
     yield "# nccl-tests version 2.18.3 nccl-headers=23004 nccl-library=23004"
-    yield "# Collective test starting: all_reduce_perf"
+    yield f"# Collective test starting: {program}"
+    low, high = sizes
     yield (
         f"# nThread 1 nGpus 1 minBytes {low} maxBytes {high} step: 2(factor) warmup iters: 5 "
         "iters: 20 agg iters: 1 validation: 1 graph: 0 unalign: 0"
@@ -213,9 +219,20 @@ def _messages(instance: InstanceType, hosts: list[str], *, sockets: bool) -> Ite
 
 
 def _rows(
-    instance: InstanceType, nodes: int, sizes: tuple[int, int], faults: frozenset[str]
+    instance: InstanceType,
+    nodes: int,
+    sizes: tuple[int, int],
+    faults: frozenset[str],
+    collective: str,
 ) -> Iterator[tuple[str, float]]:
-    ratio = factor("all_reduce", nodes * _accelerator(instance).count)
+    """Give the rows of a table; every collective answers with the curve of all_reduce."""
+    ranks = nodes * _accelerator(instance).count
+    ratio = factor(collective, ranks)
+    # Sizes count the bytes of all ranks, but for all_reduce; what is gathered is not reduced.
+    shares = 1 if collective == "all_reduce" else ranks
+    redop = "sum" if collective in {"all_reduce", "reduce_scatter"} else "none"
+    # An alltoall in place overwrites what it would be compared with.
+    compared = "N/A" if collective == "alltoall" else "0"
     size, high = sizes
     while size <= high:
         busbw = _busbw(instance, nodes, size)
@@ -225,13 +242,14 @@ def _rows(
             busbw *= _values()["slow_link"]
         # One rank moves nothing: its bus bandwidth is 0 by definition.
         half = _half(size, busbw / ratio if ratio else busbw, ratio)
-        yield f"{size:12d}  {size // 4:12d}     float     sum      -1{half}{half}", busbw
+        start = f"{size:12d}  {size // shares // 4:12d}     float  {redop:>6}      -1"
+        yield f"{start}{half}  {0:6d}{half}  {compared:>6}", busbw
         size *= 2
 
 
 def _half(size: int, algbw: float, ratio: float) -> str:
     time = size / algbw / 1e3
-    return f"  {_number(time, 7)}  {_number(algbw, 6)}  {_number(algbw * ratio, 6)}       0"
+    return f"  {_number(time, 7)}  {_number(algbw, 6)}  {_number(algbw * ratio, 6)}"
 
 
 def _number(value: float, width: int) -> str:

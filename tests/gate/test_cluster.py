@@ -64,9 +64,11 @@ def test_a_wave_is_proved_opened_and_cleaned_up_over_the_api() -> None:
     good, bad = server.objects["Node"]["n0"], server.objects["Node"]["n3"]
     assert taints(good) == TAINTS[:1]
     assert labels(good)["trainyard.dev/gate"] == "passed"
-    assert good["metadata"]["annotations"]["trainyard.dev/gate-reason"] == (
-        "passed: all-reduce over 3 nodes: at least 352.7 GB/s at every judged size (run r1)"
+    reason = good["metadata"]["annotations"]["trainyard.dev/gate-reason"]
+    assert reason.startswith(
+        "passed: all_reduce over 3 nodes: at least 352.7 GB/s at every judged size; all_gather "
     )
+    assert reason.endswith(" (run r1)")
     assert "unschedulable" not in good["spec"]
     assert taints(bad) == TAINTS
     assert labels(bad)["trainyard.dev/gate"] == "failed"
@@ -229,6 +231,17 @@ def test_a_cordon_by_a_person_stays() -> None:
     server.add_node("n0", unschedulable=True)
     change = node_change(server.objects["Node"]["n0"], Mark.OPEN, "good")
     assert "unschedulable" not in change["spec"]
+
+
+def test_the_place_of_a_node_is_read_from_the_widest_switch_on() -> None:
+    server = ApiServer()
+    server.add_node("n0")
+    node = server.objects["Node"]["n0"]
+    assert node_state(node).place == ()
+    node["metadata"]["labels"] |= {
+        f"topology.k8s.aws/network-node-layer-{layer}": f"nn-{layer}" for layer in (3, 1, 2)
+    }
+    assert node_state(node).place == ("nn-1", "nn-2", "nn-3")
 
 
 def test_a_node_with_the_taint_is_not_taken_as_passed() -> None:

@@ -54,7 +54,18 @@ def test_an_all_reduce_has_one_pod_a_node_with_all_its_devices() -> None:
         "GATE_MAX_BYTES": "17179869184",
         "GATE_SSH_PORT": "2222",
         "GATE_SECONDS": "600",
+        "GATE_BINARY": "/opt/nccl-tests/build/all_reduce_perf",
     }
+
+
+def test_another_collective_is_another_program_of_the_image() -> None:
+    [container] = pod(maker().all_reduce("w4-0", ["a", "b"], 600, "alltoall").manifest)[
+        "containers"
+    ]
+    assert {
+        "name": "GATE_BINARY",
+        "value": "/opt/nccl-tests/build/alltoall_perf",
+    } in container["env"]
 
 
 def test_pods_go_to_the_named_nodes_only_and_past_the_taints() -> None:

@@ -6,24 +6,42 @@ from scripts.errors import UsageError
 from scripts.gate.jobs import GateJob
 from scripts.gate.ports import Mark
 from scripts.verdicts import Verdict
-from tests.gate.fake import FakeCluster, run_gate
+from tests.gate.fake import FakeCluster, run_gate, sizes
 
 
 def link_slow_on(cluster: FakeCluster, *names: str) -> None:
     cluster.faults |= {name: {"link"} for name in names}
 
 
-def test_a_good_wave_opens_after_one_all_reduce() -> None:
+WHOLE_SWEEP = (
+    "all_reduce over 14 nodes: at least 352.7 GB/s at every judged size; all_gather over 14 nodes: "
+    "at least 358.6 GB/s at every judged size; reduce_scatter over 14 nodes: at least 358.6 GB/s "
+    "at every judged size; alltoall over 14 nodes: at least 352.7 GB/s at every judged size"
+)
+
+
+def test_a_good_wave_opens_after_pairs_and_one_sweep_of_four_collectives() -> None:
     cluster = FakeCluster()
     names = cluster.add(14)
     verdict = run_gate(cluster, 14)
     assert verdict.line == "pass: pool train wave 1: 14 of 14 nodes open"
     assert cluster.marked(Mark.OPEN) == names
-    assert cluster.rounds == [[(name,) for name in names], [tuple(names)]]
-    assert cluster.marks["node-00"][1] == (
-        "all-reduce over 14 nodes: at least 352.7 GB/s at every judged size "
-        "(run 20261201-080000-ab12)"
-    )
+    alone = [(name,) for name in names]
+    pairs = list(zip(names[::2], names[1::2], strict=True))
+    assert cluster.rounds == [alone, alone, pairs, *[[tuple(names)]] * 4]
+    assert cluster.marks["node-00"][1] == f"{WHOLE_SWEEP} (run 20261201-080000-ab12)"
+    programs = [
+        variable["value"].rpartition("/")[2]
+        for job in cluster.jobs[-4:]
+        for variable in job.manifest["spec"]["template"]["spec"]["containers"][0]["env"]
+        if variable["name"] == "GATE_BINARY"
+    ]
+    assert programs == [
+        "all_reduce_perf",
+        "all_gather_perf",
+        "reduce_scatter_perf",
+        "alltoall_perf",
+    ]
 
 
 def test_one_slow_link_among_fourteen_is_found_and_the_rest_opens() -> None:
@@ -33,9 +51,10 @@ def test_one_slow_link_among_fourteen_is_found_and_the_rest_opens() -> None:
     lines: list[str] = []
     verdict = run_gate(cluster, 14, lines=lines)
     reason = (
-        "all-reduce fails with node-01, node-04, which are proven: 263.23 GB/s at 8 GiB, 267.8 "
-        "GB/s at 16 GiB: below the floor of 430 GB/s for all_reduce on 2 nodes of p5.48xlarge "
-        "from 8 GiB on (0.9 of 479-487 measured on p5; oci-hpc ships 440; confidence high)"
+        "all_reduce fails with node-00, node-01, node-04, which are proven: 263.23 GB/s at 8 GiB, "
+        "267.8 GB/s at 16 GiB: below the floor of 430 GB/s for all_reduce on 2 nodes of "
+        "p5.48xlarge from 8 GiB on (0.9 of 479-487 measured on p5; oci-hpc ships 440; confidence "
+        "high)"
     )
     assert verdict.line == (
         f"pass: pool train wave 1: 13 of 14 nodes open; out: node-05: {reason}; next: mend or "
@@ -43,9 +62,7 @@ def test_one_slow_link_among_fourteen_is_found_and_the_rest_opens() -> None:
     )
     assert cluster.marked(Mark.REFUSE) == ["node-05"]
     assert cluster.marked(Mark.OPEN) == [name for name in names if name != "node-05"]
-    sizes = [sorted({len(group) for group in groups}) for groups in cluster.rounds]
-    assert sizes == [[1], [14], [2], [2], [13]]
-    assert [len(groups) for groups in cluster.rounds] == [14, 1, 7, 2, 1]
+    assert sizes(cluster) == [(14, 1), (14, 1), (7, 2), (2, 2), (1, 2), *[(1, 13)] * 4]
     assert f"node-05 is bad: {reason}" in lines
 
 
@@ -59,7 +76,8 @@ def test_a_bad_gpu_is_out_by_its_check_and_never_meets_the_others() -> None:
         "3 of 4 nodes open; out: node-02: gpus: a GPU is lost: Unable to determine the device "
         "handle for GPU0: 0000:53:00.0: Unknown Error [ISOLATE]"
     )
-    assert cluster.rounds[1:] == [[("node-00", "node-01", "node-03")]]
+    tested = {name for groups in cluster.rounds[1:] for group in groups for name in group}
+    assert tested == {"node-00", "node-01", "node-03"}
 
 
 def test_a_node_that_falls_back_to_sockets_is_found_among_others() -> None:
@@ -69,7 +87,10 @@ def test_a_node_that_falls_back_to_sockets_is_found_among_others() -> None:
     verdict = run_gate(cluster, 8)
     assert verdict.verdict is Verdict.PASS
     assert cluster.marked(Mark.REFUSE) == ["node-07"]
-    assert "transport is not EFA: NCCL used Socket" in cluster.marks["node-07"][1]
+    assert cluster.marks["node-07"][1].startswith(
+        "all_reduce on it alone fails: transport is not EFA: NCCL used Socket on node-07 "
+    )
+    assert sizes(cluster)[1:3] == [(8, 1), (3, 2)], "a wrong transport fails at once"
 
 
 def test_a_common_cause_blames_nobody_and_opens_nothing() -> None:
@@ -80,15 +101,12 @@ def test_a_common_cause_blames_nobody_and_opens_nothing() -> None:
     assert verdict.line == (
         "fail: pool train wave 1: more nodes failed than may stay out (2 could still), which "
         "points to one common cause and not to bad nodes, so nobody is blamed: transport is not "
-        "EFA: NCCL used Socket on gate-20261201-080000-ab12-r0-0-0, "
-        "gate-20261201-080000-ab12-r0-0-1, gate-20261201-080000-ab12-r0-0-2, "
-        "gate-20261201-080000-ab12-r0-0-3, gate-20261201-080000-ab12-r0-0-4, "
-        "gate-20261201-080000-ab12-r0-0-5 and 4 more (the EFA plugin did not load); next: nothing "
-        "was opened; look at what the nodes have in common (placement, security group, image, EFA "
-        "plugin), mend it and run the gate again"
+        "EFA: NCCL used Socket on node-00 (the EFA plugin did not load); "
+        "next: nothing was opened; look at what the nodes have in common (placement, security "
+        "group, image, EFA plugin), mend it and run the gate again"
     )
     assert cluster.marked(Mark.HOLD) == names
-    assert len(cluster.rounds) == 3
+    assert sizes(cluster) == [(10, 1), (10, 1)]
 
 
 def test_a_node_whose_device_plugin_never_shows_up_is_out_and_the_daemonset_is_named() -> None:
@@ -128,7 +146,7 @@ def test_too_many_bad_gpus_shut_the_whole_wave() -> None:
     assert verdict.verdict is Verdict.FAIL
     assert verdict.message.startswith(
         "2 nodes of 5 failed and 1 may, which points to one common cause and not to bad nodes, so "
-        "nobody is blamed: node-00: gpus: a GPU is lost"
+        "nobody is blamed: node-00, node-01: gpus: a GPU is lost"
     )
     assert cluster.marked(Mark.HOLD) == names
 
@@ -181,6 +199,15 @@ def test_an_api_that_stays_away_midway_is_unknown_with_what_was_seen() -> None:
     assert cluster.cleaned == 2
 
 
+def test_what_was_measured_before_the_gate_had_to_stop_is_kept() -> None:
+    cluster = FakeCluster(stops_at_round=4)
+    cluster.add(4)
+    verdict = run_gate(cluster, 4)
+    assert verdict.verdict is Verdict.UNKNOWN
+    assert (verdict.effort.alone_tests, verdict.effort.pair_tests) == (4, 2)
+    assert cluster.stored["gate-train-1"]["effort"]["pair_rounds"] == 1
+
+
 def test_a_second_run_after_repair_tests_only_the_repaired_node_with_an_idle_partner() -> None:
     cluster = FakeCluster()
     cluster.add(14)
@@ -193,7 +220,9 @@ def test_a_second_run_after_repair_tests_only_the_repaired_node_with_an_idle_par
     assert verdict.line == (
         "pass: pool train wave 1: 14 of 14 nodes open, 13 of them since an earlier run"
     )
-    assert cluster.rounds == [[("node-05",)], [("node-05", "node-01")]]
+    sweep = ("node-01", "node-02", "node-03", "node-05")
+    alone = [("node-05",)]
+    assert cluster.rounds == [alone, alone, [("node-05", "node-01")], *[[sweep]] * 4]
 
 
 def test_a_repaired_node_that_is_still_bad_stays_out() -> None:
@@ -250,8 +279,9 @@ def test_two_nodes_that_fail_together_cannot_be_told_apart() -> None:
     verdict = run_gate(cluster, 2)
     assert verdict.verdict is Verdict.FAIL
     assert verdict.message.startswith(
-        "all-reduce over 2 nodes did not pass and no pair of them did, so nobody can be blamed: "
+        "all_reduce passed with no pair of 2 nodes, so nobody can be blamed: 263.23 GB/s at 8 GiB"
     )
+    assert sizes(cluster) == [(2, 1), (2, 1), (1, 2), (1, 2)], "they met twice"
     assert cluster.marked(Mark.HOLD) == ["node-00", "node-01"]
 
 
@@ -283,7 +313,7 @@ def test_a_wave_of_one_opens_and_says_that_no_fabric_was_used() -> None:
     verdict = run_gate(cluster, 1)
     assert verdict.verdict is Verdict.PASS
     assert verdict.nodes[0].reason == (
-        "all-reduce on one node: at least 478.1 GB/s at every judged size; its fabric was not "
+        "all_reduce on one node: at least 478.1 GB/s at every judged size; its fabric was not "
         "exercised: it is alone"
     )
 
@@ -301,19 +331,20 @@ def test_a_fault_that_shows_only_with_all_nodes_blames_nobody() -> None:
     verdict = run_gate(cluster, 4)
     assert verdict.verdict is Verdict.FAIL
     assert verdict.message.startswith(
-        "all-reduce over 4 nodes did not pass although its pairs did, so nobody can be blamed: "
+        "all_reduce over 4 nodes did not pass although smaller groups did, so nobody can be "
+        "blamed: channels go through Libfabric without GPUDirect RDMA"
     )
     assert cluster.marked(Mark.OPEN) == []
 
 
 def test_a_slow_run_that_does_not_repeat_opens_the_wave() -> None:
     def slow_once(job: GateJob, text: str) -> str:
-        return "\n".join(text.splitlines()[:-6]) if job.name.endswith("-r0-0") else text
+        return "\n".join(text.splitlines()[:-6]) if job.name.endswith("-w1-0") else text
 
     cluster = FakeCluster(garble=slow_once)
     cluster.add(4)
     assert run_gate(cluster, 4).verdict is Verdict.PASS
-    assert [len(groups[0]) for groups in cluster.rounds] == [1, 4, 2, 4]
+    assert [len(groups[0]) for groups in cluster.rounds] == [1, 1, 2, 4, 4, 4, 4, 4]
 
 
 @pytest.mark.parametrize("kind", ["p5.48xlarge", "g6e.48xlarge", "p6-b200.48xlarge"])
@@ -358,6 +389,28 @@ def test_the_report_holds_nodes_floors_and_evidence() -> None:
     assert report["nodes"][0]["check"]["facts"]["driver"] == "580.95.05"
     assert len(report["nodes"][0]["check"]["gpus"]) == 8
     assert report["floors"]["3 nodes"]["confidence"] == "low"
-    assert report["measurements"][0]["lowest_busbw_gbps"] == 352.7
+    assert report["floors"]["1 node"]["busbw_gbps"] == 450
+    assert report["floors"]["alltoall on 3 nodes"]["busbw_gbps"] == 37
+    last = report["measurements"][-1]
+    assert (last["round"], last["stage"], last["collective"]) == ("w4", "sweep", "alltoall")
+    assert (last["nodes"], last["lowest_busbw_gbps"]) == (["node-00", "node-01", "node-02"], 352.7)
+    assert report["effort"] == {
+        "node_tests": 3,
+        "alone_rounds": 1,
+        "alone_tests": 3,
+        "pair_rounds": 2,
+        "pair_tests": 2,
+        "sweeps": 4,
+        "search_rounds": 0,
+        "search_tests": 0,
+    }
     stored = cluster.stored["gate-train-1"]
     assert "check" not in stored["nodes"][0]
+    assert stored["effort"] == report["effort"]
+
+
+def test_a_type_whose_pairs_show_everything_is_not_measured_alone() -> None:
+    cluster = FakeCluster()
+    cluster.add(4, kind="g6e.48xlarge")
+    assert run_gate(cluster, 4, kind="g6e.48xlarge").verdict is Verdict.PASS
+    assert sizes(cluster)[:3] == [(4, 1), (2, 2), (1, 4)]

@@ -1,0 +1,1 @@
+"""What equal runs reached before, and whether a new one is slower."""

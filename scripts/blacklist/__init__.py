@@ -1,0 +1,1 @@
+"""Hardware that failed: which, why, by what evidence, and until when."""

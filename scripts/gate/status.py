@@ -1,0 +1,122 @@
+"""How the waves of a cluster stand: what the last gate said, and what its nodes say now. Pure."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from scripts.gate.cluster import GATE_LABEL, POOL_LABEL, REASON, WAVE_LABEL, node_state
+from scripts.gate.objects import Manifest, labels, mapping
+from scripts.gate.ports import Mark
+from scripts.verdicts import Verdict
+
+__all__ = ["OutNode", "WaveStatus", "wave_statuses", "worst"]
+
+PREFIX = "gate-"
+SYSTEM = "system"
+"""The pool that no gate judges."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutNode:
+    """A node that is not open, and why: what the gate wrote on it, or that none has come to it."""
+
+    name: str
+    mark: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaveStatus:
+    """One wave: its nodes now, and the last verdict (empty when no gate ended yet)."""
+
+    pool: str
+    wave: str
+    nodes: int
+    ready: int
+    open: int
+    out: tuple[OutNode, ...]
+    verdict: str
+    message: str
+    run: str
+    ended: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        out = [{"name": each.name, "mark": each.mark, "reason": each.reason} for each in self.out]
+        return {**plain, "out": out}
+
+
+def wave_statuses(nodes: Iterable[Manifest], kept: Iterable[Manifest]) -> list[WaveStatus]:
+    """Return the waves that have nodes, by pool and wave.
+
+    Parameters
+    ----------
+    nodes
+        Node objects of the cluster, also such as belong to no pool.
+    kept
+        ConfigMaps of the gate's namespace; those that hold no verdict are passed over.
+    """
+    verdicts = dict(_verdicts(kept))
+    waves: dict[tuple[str, str], list[Manifest]] = {}
+    for node in nodes:
+        known = labels(node)
+        pool, wave = known.get(POOL_LABEL, SYSTEM), known.get(WAVE_LABEL)
+        if pool != SYSTEM and wave is not None:
+            waves.setdefault((pool, wave), []).append(node)
+    return [
+        _status(*place, members, verdicts.get(place, {}))
+        for place, members in sorted(
+            waves.items(), key=lambda each: (each[0][0], _order(each[0][1]))
+        )
+    ]
+
+
+def worst(statuses: Iterable[WaveStatus]) -> Verdict:
+    """Return fail if a wave failed, pass if each passed and has an open node, else unknown."""
+    seen = list(statuses)
+    if any(each.verdict == Verdict.FAIL.value for each in seen):
+        return Verdict.FAIL
+    if seen and all(each.verdict == Verdict.PASS.value and each.open for each in seen):
+        return Verdict.PASS
+    return Verdict.UNKNOWN
+
+
+def _status(pool: str, wave: str, members: list[Manifest], verdict: dict[str, Any]) -> WaveStatus:
+    states = [node_state(node) for node in members]
+    return WaveStatus(
+        pool=pool,
+        wave=wave,
+        nodes=len(states),
+        ready=sum(state.ready for state in states),
+        open=sum(state.passed for state in states),
+        out=tuple(sorted(_out(members), key=lambda each: each.name)),
+        verdict=str(verdict.get("verdict", "")),
+        message=str(verdict.get("message", "no gate has ended on this wave")),
+        run=str(verdict.get("run", "")),
+        ended=str(verdict.get("ended") or ""),
+    )
+
+
+def _out(members: Iterable[Manifest]) -> Iterator[OutNode]:
+    for node in members:
+        if not node_state(node).passed:
+            mark = labels(node).get(GATE_LABEL, "")
+            reason = mapping(node, "metadata").get("annotations", {}).get(REASON, "")
+            if mark == Mark.OPEN.value:
+                reason = "passed, and was tainted again by somebody else"
+            yield OutNode(node["metadata"]["name"], mark or "untested", reason or "not tested yet")
+
+
+def _verdicts(kept: Iterable[Manifest]) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
+    for item in kept:
+        data: dict[str, str] = item.get("data") or {}
+        if item["metadata"]["name"].startswith(PREFIX) and "verdict.json" in data:
+            verdict: dict[str, Any] = json.loads(data["verdict.json"])
+            yield (str(verdict["pool"]), str(verdict["wave"])), verdict
+
+
+def _order(wave: str) -> tuple[int, str]:
+    """Return the place of a wave among its pool's: waves are numbers, or at least sort."""
+    return (int(wave), "") if wave.isdigit() else (1 << 31, wave)
