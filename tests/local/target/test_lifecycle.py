@@ -134,6 +134,7 @@ class Aws:
             clusterName="demo",
             nodegroupName="h100-1",
             nodeRole=self.role("nodes", "ec2.amazonaws.com"),
+            amiType="AL2023_x86_64_NVIDIA",
             subnets=[subnet],
             instanceTypes=["p5.48xlarge"],
             scalingConfig={"minSize": 0, "maxSize": 8, "desiredSize": size},
