@@ -209,7 +209,8 @@ class Network(pulumi.ComponentResource):
                 cidr_block=str(part),
                 reservation_type="prefix",
                 description="Prefixes for pods",
-                opts=self._own,
+                # Every change replaces it, and two of them may not overlap.
+                opts=pulumi.ResourceOptions(parent=self, delete_before_replace=True),
             )
             self.ready.append(reservation)
 

@@ -108,15 +108,19 @@ class Machine:
             timeout=LIMIT_SECONDS,
         )
 
-    def steps(self, settings: Path) -> list[tuple[str, str]]:
-        """Preview stack local with other settings: the name and operation of what would change."""
+    def steps(self, settings: Path) -> list[tuple[str, str, str]]:
+        """Preview stack local with other settings: operation, kind and name of each change."""
         done = self.pulumi("preview", "--stack", "local", "--config-file", str(settings), "--json")
         assert done.returncode == 0, done.stdout + done.stderr
-        found = [
-            (step["urn"].rpartition("::")[2], step["op"])
+        return [
+            (
+                step["op"],
+                step["urn"].split("::")[-2].rpartition(":")[2],
+                step["urn"].split("::")[-1],
+            )
             for step in json.loads(done.stdout)["steps"]
+            if step["op"] != "same"
         ]
-        return [(name, op) for name, op in found if op != "same"]
 
     def state(self) -> list[dict[str, Any]]:
         """Return the resources in the state of stack local."""

@@ -6,5 +6,6 @@ It is a stand-in and says so: no hardware, no money and no real permission is be
 - ``wire`` AWS protocols, and moto
 - ``app`` the WSGI application; ``control`` its own endpoints; ``faults`` what is to go wrong
 - ``store`` keeps state through restarts; ``token_review`` judges Kubernetes tokens
-- ``ec2``, ``eks``, ``fsx``, ``mends`` operations that moto lacks or answers unlike AWS
+- ``acm``, ``autoscaling``, ``ec2``, ``eks``, ``fsx``, ``route53``, ``mends`` operations that moto
+  lacks or answers unlike AWS
 """

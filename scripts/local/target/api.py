@@ -101,9 +101,17 @@ class Api:
         self.each([lambda name=name: self.delete_node(name) for name in names])
 
     def delete_node(self, name: str) -> None:
-        """Delete a Node, also one that is gone already."""
+        """Delete a Node, also one that is gone already, and the pods that were on its machine.
+
+        Kubernetes would take these pods for running as soon as another machine has the name.
+        """
+        self._delete(Node, name)
+        for pod in self._client.list(Pod, namespace="*", fields={"spec.nodeName": name}):
+            self._delete(Pod, pod.metadata.name, namespace=pod.metadata.namespace, grace_period=0)
+
+    def _delete(self, kind: Any, name: str, **how: Any) -> None:  # noqa: ANN401 - a kind of object, and how lightkube deletes
         try:
-            self._client.delete(Node, name)
+            self._client.delete(kind, name, **how)
         except ApiError as error:
             if code(error) != NOT_FOUND:
                 raise

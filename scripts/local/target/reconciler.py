@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from botocore.exceptions import ClientError
+
 from scripts.local.stacks import Place
 from scripts.local.target import faults
 from scripts.local.target.cloud import Cloud, Cluster
@@ -50,7 +52,13 @@ class Reconciler:
     _next_check: float = 0.0
 
     def round(self) -> None:
-        """Do what is to do now."""
+        """Do what is to do now.
+
+        Raises
+        ------
+        ClientError
+            If EC2 refused something for a group; the others were followed.
+        """
         found = self.find_cluster()
         self._follow_cluster(found[1] if found else None)
         if found is None:
@@ -63,10 +71,16 @@ class Reconciler:
             if name not in groups:
                 self._remove(cloud, self._members.pop(name))
         self._drop_terminated(cloud)
+        refused: list[ClientError] = []
         for group in groups.values():
-            self._follow_group(cloud, group)
+            try:
+                self._follow_group(cloud, group)
+            except ClientError as error:  # such as a full subnet, which is nothing to the others
+                refused.append(error)
         self._register(groups)
         self._groups = groups
+        if refused:
+            raise refused[0]
 
     def _follow_cluster(self, cluster: Cluster | None) -> None:
         """Empty the control plane when the cluster is gone or is another one."""

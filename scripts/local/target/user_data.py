@@ -137,12 +137,12 @@ def _node_config(loaded: Json) -> NodeConfig:
 
 def _inner(loaded: Json, *names: str) -> Json:
     """Follow names into a configuration; an empty one where there is nothing."""
-    at: object = loaded
     for name in names:
-        at = cast("Json", at).get(name) or {}
-        if not isinstance(at, dict):
-            raise UserDataError(f"{name} is {at!r}, not an object")
-    return cast("Json", at)
+        found: object = loaded.get(name) or {}
+        if not isinstance(found, dict):
+            raise UserDataError(f"{name} is {found!r}, not an object")
+        loaded = cast("Json", found)
+    return loaded
 
 
 def _millis(amount: object) -> int:

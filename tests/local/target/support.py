@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from botocore.exceptions import ClientError
+
 from scripts.local.stacks import Place
 from scripts.local.target.cloud import Cluster
 from scripts.local.target.launch import Launch
@@ -51,6 +53,8 @@ class FakeCloud:
     wanted: dict[str, Group] = field(default_factory=dict)
     live: dict[str, list[tuple[str, Instance]]] = field(default_factory=dict)
     made: int = 0
+    full: set[str] = field(default_factory=set)
+    """Groups in whose subnet there is no room."""
 
     def groups(self, _cluster: Cluster) -> Iterator[Group]:
         yield from self.wanted.values()
@@ -62,6 +66,9 @@ class FakeCloud:
         return {each.id for entries in self.live.values() for _, each in entries}
 
     def launch(self, group: Group, indexes: Iterable[int]) -> list[Instance]:
+        if group.name in self.full:
+            answer = {"Error": {"Code": "InsufficientFreeAddressesInSubnet", "Message": "full"}}
+            raise ClientError(answer, "RunInstances")
         launched: list[Instance] = []
         for index in indexes:
             launched.append(replace(instance(self.made), index=index))

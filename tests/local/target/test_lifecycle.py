@@ -134,6 +134,7 @@ class Aws:
             clusterName="demo",
             nodegroupName="h100-1",
             nodeRole=self.role("nodes", "ec2.amazonaws.com"),
+            amiType="AL2023_x86_64_NVIDIA",
             subnets=[subnet],
             instanceTypes=["p5.48xlarge"],
             scalingConfig={"minSize": 0, "maxSize": 8, "desiredSize": size},
@@ -278,6 +279,27 @@ def test_state_survives_down_and_up_and_down_leaves_no_process(
     assert aws.eks.list_clusters()["clusters"] == ["demo"]
     assert kubernetes.get(Namespace, "kept").metadata.name == "kept"
     assert len(list(kubernetes.list(Node))) == 2
+
+
+def test_pods_go_with_their_machine_also_when_another_takes_its_name(
+    kubernetes: Client, aws: Aws
+) -> None:
+    before = next(iter(kubernetes.list(Node)))
+    name, machine = before.metadata.name, before.spec.providerID
+    container = {"name": "work", "image": "example.com/work@sha256:0"}
+    pod = {"nodeName": name, "containers": [container], "tolerations": [{"operator": "Exists"}]}
+    kubernetes.create(
+        Pod.from_dict({"metadata": {"name": "old", "namespace": "default"}, "spec": pod})
+    )
+    aws.ec2.terminate_instances(InstanceIds=[machine.rpartition("/")[2]])
+    until(
+        lambda: all(node.spec.providerID != machine for node in kubernetes.list(Node)),
+        "the machine is gone",
+    )
+    until(
+        lambda: not [each for each in kubernetes.list(Pod) if each.metadata.name == "old"],
+        "its pod is gone",
+    )
 
 
 def test_a_deleted_cluster_leaves_an_empty_control_plane(kubernetes: Client, aws: Aws) -> None:

@@ -3,6 +3,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import ClientError
 
 from scripts.local.target.cloud import Cluster
 from scripts.local.target.faults import Fault
@@ -127,6 +128,20 @@ def test_instances_whose_user_data_is_broken_run_but_never_join(world: World) ->
         "h100-1: 2 more of p5.48xlarge",
         "h100-1: its instances do not join: NodeConfig is not YAML",
     ]
+
+
+def test_a_group_without_room_does_not_hold_up_the_others(world: World) -> None:
+    world.cloud.want(replace(GROUP, name="a-full"))
+    world.cloud.want(GROUP)
+    world.cloud.full = {"a-full"}
+    reconciler = world.reconciler()
+    with pytest.raises(ClientError) as caught:
+        reconciler.round()
+    assert str(caught.value) == (
+        "An error occurred (InsufficientFreeAddressesInSubnet) when calling the RunInstances "
+        "operation: full"
+    )
+    assert sorted(world.registry.nodes) == names(0, 1)
 
 
 def test_a_terminated_instance_is_replaced_at_its_place(world: World) -> None:

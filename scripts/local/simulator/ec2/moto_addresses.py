@@ -39,13 +39,15 @@ def _taking(create: Any) -> Any:  # noqa: ANN401 - a method of moto's
     def create_interface(
         backend: Any,  # noqa: ANN401 - an object of moto's
         subnet: Any,  # noqa: ANN401 - one more, or its id
-        address: Any,  # noqa: ANN401 - a text, or a list of them
-        addresses: Any = None,  # noqa: ANN401 - as moto has it
+        private_ip_address: Any,  # noqa: ANN401 - a text, or a list of them
+        private_ip_addresses: Any = None,  # noqa: ANN401 - as moto has it
+        *rest: Any,  # noqa: ANN401 - as moto has it
         **more: Any,  # noqa: ANN401 - as moto has it
     ) -> Any:  # noqa: ANN401 - an interface of moto's
-        if not address and not addresses:
-            address = _take(backend.get_subnet(subnet) if isinstance(subnet, str) else subnet, None)
-        return create(backend, subnet, address, addresses, **more)
+        if not private_ip_address and not private_ip_addresses:
+            found = backend.get_subnet(subnet) if isinstance(subnet, str) else subnet
+            private_ip_address = _take(found, None)
+        return create(backend, subnet, private_ip_address, private_ip_addresses, *rest, **more)
 
     return create_interface
 

@@ -104,10 +104,18 @@ def test_a_cluster_lives_its_whole_life(engine: Engine, world: World) -> None:
     assert made.state["certificateAuthority"]["data"] != ""
     assert engine.refresh(made) == made
     news = {name: made.inputs[name] for name in ("name", "roleArn", "vpcConfig", "accessConfig")}
-    logs = {**news, "enabledClusterLogTypes": ["api", "audit"]}
-    changed = engine.update(made, logs)
+    more = {
+        **news,
+        "enabledClusterLogTypes": ["api", "audit"],
+        "vpcConfig": {**news["vpcConfig"], "securityGroupIds": [world.group.id]},
+        "zonalShiftConfig": {"enabled": True},
+    }
+    changed = engine.update(made, more)
     assert changed.state["enabledClusterLogTypes"] == ["api", "audit"]
-    assert list(engine.diff(changed, logs).diffs) == []
+    assert changed.state["vpcConfig"]["securityGroupIds"] == [world.group.id]
+    assert changed.state["zonalShiftConfig"] == {"enabled": True}
+    assert list(engine.diff(changed, more).diffs) == []
+    news["zonalShiftConfig"] = {"enabled": False}
     assert list(engine.diff(engine.update(changed, news), news).diffs) == []
     found = engine.import_("eks.Cluster", "cluster", made.id)
     assert found is not None

@@ -71,6 +71,10 @@ class World:
         return self._make("ec2.Eip", "address", {"domain": "vpc"})
 
     @cached_property
+    def fabric(self) -> Made:
+        return self._make("ec2.PlacementGroup", "fabric", {"strategy": "cluster"})
+
+    @cached_property
     def template(self) -> Made:
         return self._make("ec2.LaunchTemplate", "template", {"instanceType": "p5.48xlarge"})
 

@@ -72,9 +72,11 @@ def _update_network(item: Item) -> None:
         ("endpointPrivateAccess", "endpointPublicAccess", "publicAccessCidrs"),
         ("securityGroupIds", "subnetIds"),
     )
+    # What AWS fills in stays when the program is silent; groups go.
+    wanted = {**new, "securityGroupIds": new.get("securityGroupIds") or []}
     for names in kinds:
-        if any(new.get(name) != old.get(name) for name in names):
-            given = {name: new[name] for name in names if new.get(name) is not None}
+        given = {name: wanted[name] for name in names if wanted.get(name) is not None}
+        if any(value != old.get(name, []) for name, value in given.items()):
             item.call("UpdateClusterConfig", name=item.id, resourcesVpcConfig=given)
 
 
