@@ -1,13 +1,16 @@
 """What Trainyard costs on top of the bare engine, measured in one run.
 
 Starts an embedded target in a folder of its own, deploys stack local from nothing, updates it
-without a change, previews stack prod, and does the same with a program that registers as many
-empty resources under no policy. Prints seconds and ratios; judge by the ratios, because machines
-are noisy. Takes about ten minutes on two cores.
+without a change, and previews stack prod. Beside these stands a program that registers the very
+resources of stack local, with the inputs that stand in its state, from a list: no settings, no
+layers, no policies. What it needs is the engine's and the providers' part; the ratio is what
+program and policies add. Judge by the ratios, because machines are noisy. Takes about six minutes
+on two cores.
 
     .venv/bin/python bench/engine.py
 """
 
+import json
 import os
 import shlex
 import shutil
@@ -21,18 +24,38 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 YARD = Path(sys.executable).with_name("yard")
 
-BARE = """
+REPLAY = """
+import json
+
 import pulumi
 
-
-class Empty(pulumi.ComponentResource):
-    def __init__(self, name):
-        super().__init__("bench:index:Empty", name)
-        self.register_outputs({})
+made = {}
 
 
-for number in range(COUNT):
-    Empty(f"empty-{number}")
+def options(entry):
+    provider = entry.get("provider", "").rpartition("::")[0]
+    return pulumi.ResourceOptions(
+        parent=made.get(entry.get("parent")),
+        provider=made.get(provider),
+        depends_on=[made[urn] for urn in entry.get("dependencies") or () if urn in made],
+        protect=entry.get("protect"),
+    )
+
+
+for entry in json.load(open("resources.json")):
+    kind, name = entry["type"], entry["urn"].rpartition("::")[2]
+    props = {key: value for key, value in entry.get("inputs", {}).items() if key[:2] != "__"}
+    provider = kind.startswith("pulumi:providers:")
+    if kind == "pulumi:pulumi:Stack" or provider and name[:7] == "default":
+        continue
+    if provider:
+        resource = pulumi.ProviderResource(kind.rpartition(":")[2], name, props, options(entry))
+    elif entry["custom"]:
+        resource = pulumi.CustomResource(kind, name, props, options(entry))
+    else:
+        resource = pulumi.ComponentResource(kind, name, None, options(entry))
+        resource.register_outputs({})
+    made[entry["urn"]] = resource
 """
 
 
@@ -67,32 +90,32 @@ def shell(environment: Mapping[str, str], stack: str) -> dict[str, str]:
     return dict(entry.split("=", 1) for entry in listed.split("\0") if "=" in entry)
 
 
-def count(environment: Mapping[str, str]) -> int:
-    """Return how many resources stack local has registered."""
-    listed = subprocess.run(
-        ["pulumi", "stack", "--stack", "local", "--show-urns", "--non-interactive"],  # noqa: S607 - found on the PATH that yard gives
+def resources(environment: Mapping[str, str]) -> list[dict[str, object]]:
+    """Return the resources of stack local, in the order in which they were made."""
+    exported = subprocess.run(
+        ["pulumi", "stack", "export", "--stack", "local", "--show-secrets"],  # noqa: S607 - found on the PATH that yard gives
         cwd=ROOT,
         env=dict(environment),
         check=True,
         capture_output=True,
         text=True,
     ).stdout
-    return listed.count("URN: ")
+    found: list[dict[str, object]] = json.loads(exported)["deployment"]["resources"]
+    return found
 
 
-def bare(resources: int, folder: Path, environment: Mapping[str, str]) -> dict[str, float]:
-    """Measure the engine alone with as many empty resources."""
+def replayed(listed: object, folder: Path, environment: Mapping[str, str]) -> dict[str, float]:
+    """Measure the engine with a list of the same resources: unchanged, and as if nothing were."""
     folder.mkdir()
     options = f"  options:\n    virtualenv: {ROOT / '.venv'}\n"
-    (folder / "Pulumi.yaml").write_text(f"name: bare\nruntime:\n  name: python\n{options}")
-    (folder / "__main__.py").write_text(BARE.replace("COUNT", str(resources)))
-    timed(["pulumi", "stack", "init", "bare", "--non-interactive"], folder, environment)
-    common = ["--stack", "bare", "--non-interactive"]
-    return {
-        "preview": timed(["pulumi", "preview", *common], folder, environment),
-        "up": timed(["pulumi", "up", "--yes", "--skip-preview", *common], folder, environment),
-        "again": timed(["pulumi", "up", "--yes", "--skip-preview", *common], folder, environment),
-    }
+    (folder / "Pulumi.yaml").write_text(f"name: trainyard\nruntime:\n  name: python\n{options}")
+    (folder / "__main__.py").write_text(REPLAY)
+    (folder / "resources.json").write_text(json.dumps(listed))
+    common = ["--non-interactive", "--stack"]
+    again = timed(["pulumi", "preview", *common, "local"], folder, environment)
+    timed(["pulumi", "stack", "init", "empty", "--non-interactive"], folder, environment)
+    fresh = timed(["pulumi", "preview", *common, "empty"], folder, environment)
+    return {"again": again, "fresh": fresh}
 
 
 def main() -> None:
@@ -102,22 +125,27 @@ def main() -> None:
     yard = str(YARD)
     try:
         target = timed([yard, "local", "up"], ROOT, environment)
-        preview_local = timed([yard, "preview", "local"], ROOT, environment)
+        variables = shell(environment, "local")
+        judged = ["--policy-pack", "policies", "--non-interactive"]
+        preview = ["pulumi", "preview", "--stack", "local", *judged]
+        timed([yard, "preview", "local"], ROOT, environment)
+        fresh = timed(preview, ROOT, variables)
         deploy = timed([yard, "up", "local"], ROOT, environment)
         again = timed([yard, "up", "local"], ROOT, environment)
+        unchanged = timed(preview, ROOT, variables)
         prod = timed([yard, "preview", "prod", "--target", "embedded"], ROOT, environment)
-        variables = shell(environment, "local")
-        resources = count(variables)
-        alone = bare(resources, home / "bare", variables)
+        listed = resources(variables)
+        bare = replayed(listed, home / "replay", variables)
         destroy = timed([yard, "down", "local"], ROOT, environment)
     finally:
         subprocess.run([yard, "local", "down"], cwd=ROOT, env=environment, check=False)  # noqa: S603 - our own command
         shutil.rmtree(home, ignore_errors=True)
     rows = [
         ("embedded target from nothing", target, None),
-        (f"preview of local, {resources} resources, policies", preview_local, alone["preview"]),
-        ("deploy of local from nothing, both gates", deploy, alone["up"]),
-        ("update of local without a change", again, alone["again"]),
+        (f"engine, first preview of local, {len(listed)} resources", fresh, bare["fresh"]),
+        ("engine, preview of local without a change", unchanged, bare["again"]),
+        ("deploy of local from nothing, both gates", deploy, None),
+        ("update of local without a change", again, None),
         ("preview of prod, 8,192 GPUs", prod, None),
         ("destroy of local", destroy, None),
     ]
