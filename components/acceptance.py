@@ -23,10 +23,12 @@ NAMESPACE = "trainyard-gate"
 
 ROOT = Path(__file__).parents[1]
 JUDGES = (
+    "scripts/blacklist",
     "scripts/gate",
     "scripts/jobs",
     "scripts/nccl",
     "scripts/node",
+    "scripts/records",
     "scripts/verdicts.py",
     "components/catalog/floors.py",
     "components/catalog/floors.yaml",

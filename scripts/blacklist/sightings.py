@@ -14,6 +14,7 @@ from scripts.blacklist.entry import (
 )
 from scripts.blacklist.policy import Cause, Policy, cause_of, policy
 from scripts.gate.verdict import WaveVerdict
+from scripts.nccl.text import words
 from scripts.node.judge import NodeJudgement
 from scripts.node.profiles import Severity
 from scripts.verdicts import Verdict
@@ -22,6 +23,9 @@ __all__ = ["ALL_REDUCE", "sightings"]
 
 ALL_REDUCE = "all-reduce"
 """The check that a node fails between nodes, when its own checks passed."""
+
+ALONE = "all-reduce alone"
+"""The check that a node fails with nobody else there: what its NVLink carries."""
 
 JUDGED_BY_FLOOR = "all_reduce"
 """The collective that the floors of a gate's report speak of."""
@@ -60,6 +64,8 @@ def sightings(
         if node.verdict is not Verdict.FAIL or check is None:
             continue
         cause, name = _cause(check, rules)
+        if cause is Cause.LINK and _failed_alone(verdict, node.name):
+            cause, name = Cause.RESET, ALONE
         seen = islice(_numbers(verdict, node.name), MOST_NUMBERS)
         numbers = dict(seen) if cause is Cause.LINK else {}
         log = known.get(node.name, "")
@@ -83,6 +89,14 @@ def sightings(
                 )
             )
     return tuple(entries)
+
+
+def _failed_alone(verdict: WaveVerdict, name: str) -> bool:
+    """Tell whether a node failed with no other node there: its links to others are not it."""
+    return any(
+        each.nodes == (name,) and each.judgement.verdict is Verdict.FAIL
+        for each in verdict.measured
+    )
 
 
 def _cause(check: NodeJudgement, rules: Policy) -> tuple[Cause | None, str]:
@@ -109,6 +123,6 @@ def _numbers(verdict: WaveVerdict, name: str) -> Iterator[tuple[str, float]]:
             others = [other for other in each.nodes if other != name]
             against = others[0] if len(others) == 1 else f"{len(others)} nodes"
             yield f"{each.collective} busbw_gbps with {against}, {each.round}", low
-            floor = verdict.floors.get(f"{len(each.nodes)} nodes")
+            floor = verdict.floors.get(words(len(each.nodes), "node"))
             if floor is not None and each.collective == JUDGED_BY_FLOOR:
                 yield f"floor_gbps of {len(each.nodes)} nodes", floor.busbw

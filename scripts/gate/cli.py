@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from components.catalog import UnknownInstanceTypeError, instance_type
+from scripts.blacklist.store import SHELF, BlacklistStore
 from scripts.errors import UsageError
 from scripts.gate.api import Api
 from scripts.gate.cluster import KubeCluster
@@ -25,6 +26,7 @@ from scripts.gate.patience import Patience
 from scripts.gate.run import Gate, Request
 from scripts.gate.status import WaveStatus, wave_statuses, worst
 from scripts.gate.verdict import WaveVerdict
+from scripts.records.config_maps import ConfigMapShelf
 from scripts.records.kubeconfig import read_kubeconfig
 from scripts.verdicts import EXIT_CODES, Verdict
 
@@ -130,8 +132,10 @@ def run(  # noqa: PLR0913 - click hands each option over by its name
         again=again,
     )
     client = Client(config=read_kubeconfig(kubeconfig), namespace=namespace)
-    cluster = KubeCluster(Api(client, namespace, Patience()), namespace, _say)
-    proving = Gate(request, cluster, _say)
+    api = Api(client, namespace, Patience())
+    blacklist = BlacklistStore(ConfigMapShelf(api, namespace, SHELF))
+    cluster = KubeCluster(api, namespace, _say)
+    proving = Gate(request, cluster, _say, blacklist=blacklist)
     # Who ends us still gets a report: a SystemExit runs what stands under `finally`.
     signal.signal(signal.SIGTERM, _stop)
     try:

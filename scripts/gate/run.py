@@ -8,11 +8,13 @@ from typing import Final
 
 from components.catalog import InstanceType
 from components.catalog.floors import floor
+from scripts.blacklist.store import BlacklistStore
 from scripts.errors import UnknownError, UsageError
 from scripts.gate.devices import lacking
 from scripts.gate.isolate import allowance
 from scripts.gate.jobs import GateJob, JobMaker, accelerator
 from scripts.gate.keys import key_pair
+from scripts.gate.memory import Memory
 from scripts.gate.outcome import decide
 from scripts.gate.ports import Cluster, Mark, NodeState, Progress
 from scripts.gate.prove import Plan, Proof, prove
@@ -86,8 +88,15 @@ class Gate:
     """One run over one wave. ``run`` always comes back with a verdict."""
 
     def __init__(
-        self, request: Request, cluster: Cluster, progress: Progress, clock: Clock | None = None
+        self,
+        request: Request,
+        cluster: Cluster,
+        progress: Progress,
+        clock: Clock | None = None,
+        *,
+        blacklist: BlacklistStore | None = None,
     ) -> None:
+        self._memory = Memory(blacklist, progress)
         self._request = request
         self._cluster = cluster
         self._progress = progress
@@ -185,13 +194,14 @@ class Gate:
         members = self._wait()
         if members is None:
             return
+        self._memory.recall()
         if self._request.again:
             members = self._shut_idle(members)
         fresh = [node for node in members if not node.passed]
         if len(fresh) < len(members):
             passed = len(members) - len(fresh)
             self._progress(f"{words(passed, 'node')} passed before and stay as they are")
-        checks = self._check({node.name for node in fresh})
+        checks = self._check(fresh)
         good = [node.name for node in fresh if checks[node.name].verdict is Verdict.PASS]
         failed = sum(checks[node.name].verdict is Verdict.FAIL for node in fresh)
         allowed = allowance(self._request.nodes) - failed
@@ -204,6 +214,7 @@ class Gate:
             if mark is not Mark.OPEN:
                 self._progress(f"{name} stays out: {reason}")
             self._cluster.mark(name, mark, f"{reason} (run {self._request.run})")
+        self._memory.keep(self.verdict, checks, self._clock.now())
 
     def _wait(self) -> list[NodeState] | None:
         """Wait until the wave is Ready; None, with the verdict set, when it does not get so."""
@@ -270,10 +281,11 @@ class Gate:
                 f"{expected}; give the type of the wave with --type"
             )
 
-    def _check(self, nodes: set[str]) -> dict[str, NodeJudgement]:
+    def _check(self, fresh: Sequence[NodeState]) -> dict[str, NodeJudgement]:
         """Check every node by itself; what is unknown gets a second try."""
-        judgements = self._without_devices(nodes)
-        nodes = nodes - judgements.keys()
+        judgements = self._memory.of_instances(fresh, self._clock.now())
+        judgements |= self._without_devices({node.name for node in fresh} - judgements.keys())
+        nodes = {node.name for node in fresh} - judgements.keys()
         for attempt in ("n", "m"):
             left = sorted(
                 name
@@ -291,7 +303,8 @@ class Gate:
             self.verdict.node_tests += len(jobs)
             results = self._cluster.run(jobs, seconds, self._read_capture)
             for job in jobs:
-                judgements[job.nodes[0]] = node_judgement(results[job.name])
+                check = node_judgement(results[job.name])
+                judgements[job.nodes[0]] = self._memory.of_gpus(check, self._clock.now())
         return judgements
 
     def _without_devices(self, nodes: set[str]) -> dict[str, NodeJudgement]:

@@ -42,6 +42,8 @@ class SimulatedNode:
     name: str
     instance_type: str
     faults: frozenset[str]
+    machine: str = ""
+    """The instance behind the name, by which its GPUs are known; the name itself when left out."""
 
 
 def node_check_log(node: SimulatedNode) -> str:
@@ -73,7 +75,8 @@ def _gpu_sections(
         if lost
         else []
     )
-    ids = [(index, bus, *_identity(node.name, bus)) for index, bus in enumerate(buses)]
+    machine = node.machine or node.name
+    ids = [(index, bus, *_identity(machine, bus)) for index, bus in enumerate(buses)]
     version = f"{values['driver']}, {values['vbios']}"
     yield from _section(
         "gpus",

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from components.catalog import instance_type
+from scripts.blacklist.store import BlacklistStore
 from scripts.errors import UnknownError
 from scripts.gate.devices import wanted
 from scripts.gate.jobs import CONTAINER, GateJob
@@ -184,7 +185,8 @@ class FakeCluster:
 
     def _simulated(self, name: str, shown: Collection[str]) -> SimulatedNode:
         kinds = frozenset(self.faults.get(name, ())) | frozenset(shown)
-        return SimulatedNode(name, self.states[name].instance_type, kinds)
+        state = self.states[name]
+        return SimulatedNode(name, state.instance_type, kinds, state.provider_id)
 
     def mark(self, name: str, mark: Mark, reason: str) -> None:
         self.marks[name] = (mark, reason)
@@ -215,6 +217,7 @@ def run_gate(
     lines: list[str] | None = None,
     floor: float | None = None,
     again: bool = False,
+    blacklist: BlacklistStore | None = None,
     collectives: tuple[str, ...] = FULL_SWEEP,
 ) -> WaveVerdict:
     """Run the gate over wave 1 of pool train."""
@@ -232,4 +235,4 @@ def run_gate(
         collectives=collectives,
     )
     said = [] if lines is None else lines
-    return Gate(request, cluster, said.append, FakeTime().clock()).run()
+    return Gate(request, cluster, said.append, FakeTime().clock(), blacklist=blacklist).run()

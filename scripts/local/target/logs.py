@@ -82,7 +82,9 @@ def simulated(node: Json, set_faults: Sequence[Fault]) -> SimulatedNode:
     """Give what the recorded answers want to know of a Node."""
     name: str = node["metadata"]["name"]
     where = spot(name, labels(node), node["metadata"].get("annotations") or {})
-    return SimulatedNode(name, labels(node)[TYPE_LABEL], faults_at(set_faults, where))
+    machine = str(node.get("spec", {}).get("providerID", ""))
+    kind = labels(node)[TYPE_LABEL]
+    return SimulatedNode(name, kind, faults_at(set_faults, where), machine)
 
 
 def environment(pod: Json, container: str) -> dict[str, str]:
