@@ -78,6 +78,9 @@ def timed(command: list[str], folder: Path, environment: Mapping[str, str]) -> f
 
 def shell(environment: Mapping[str, str], stack: str) -> dict[str, str]:
     """Return the environment of plain pulumi on the target, for one stack."""
+    # Plain pulumi writes its salt into the stack file; the repository's stays as it is.
+    copy = Path(environment["TRAINYARD_HOME"]) / f"Pulumi.{stack}.yaml"
+    shutil.copyfile(ROOT / copy.name, copy)
     script = f'eval "$({shlex.quote(str(YARD))} local env --stack {stack})" && env -0'
     listed = subprocess.run(  # noqa: S603 - the command stands here
         ["/bin/sh", "-c", script],
@@ -87,7 +90,8 @@ def shell(environment: Mapping[str, str], stack: str) -> dict[str, str]:
         capture_output=True,
         text=True,
     ).stdout
-    return dict(entry.split("=", 1) for entry in listed.split("\0") if "=" in entry)
+    given = dict(entry.split("=", 1) for entry in listed.split("\0") if "=" in entry)
+    return {**given, "PULUMI_OPTION_CONFIG_FILE": str(copy)}
 
 
 def resources(environment: Mapping[str, str]) -> list[dict[str, object]]:
@@ -113,8 +117,9 @@ def replayed(listed: object, folder: Path, environment: Mapping[str, str]) -> di
     (folder / "resources.json").write_text(json.dumps(listed))
     common = ["--non-interactive", "--stack"]
     again = timed(["pulumi", "preview", *common, "local"], folder, environment)
-    timed(["pulumi", "stack", "init", "empty", "--non-interactive"], folder, environment)
-    fresh = timed(["pulumi", "preview", *common, "empty"], folder, environment)
+    own = {k: v for k, v in environment.items() if k != "PULUMI_OPTION_CONFIG_FILE"}
+    timed(["pulumi", "stack", "init", "empty", "--non-interactive"], folder, own)
+    fresh = timed(["pulumi", "preview", *common, "empty"], folder, own)
     return {"again": again, "fresh": fresh}
 
 
