@@ -6,132 +6,17 @@ link is slow), ``socket`` (NCCL finds no EFA plugin, so the whole run uses socke
 log breaks off).
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path, PurePosixPath
-from string import Template
-from typing import Any
+from pathlib import PurePosixPath
 
-import yaml
-
-from components.catalog import Accelerator, InstanceType, instance_type
+from components.catalog import InstanceType, instance_type
 from components.catalog.floors import GIB, floor
+from scripts.local.node_answers import node_check_log
+from scripts.local.recordings import SimulatedNode, accelerator, text, values
 from scripts.nccl.bandwidth import factor
-from scripts.node.capture import BEGIN, DONE, END, FIRST, OUTPUT
 from scripts.node.profiles import profile
 
 __all__ = ["SimulatedNode", "all_reduce_log", "node_check_log"]
-
-RECORDED = Path(__file__).parent / "recorded"
-
-GPU_IS_LOST = 15
-"""Exit code of nvidia-smi (NVML_ERROR_GPU_IS_LOST)."""
-
-HUGE_PAGES = 5128
-"""Pages of 2 MiB that the EFA installer reserves."""
-
-KIB_PER_GIB = 2**20
-
-
-@dataclass(frozen=True)
-class SimulatedNode:
-    """A node of the embedded target, by what its answers depend on."""
-
-    name: str
-    instance_type: str
-    faults: frozenset[str]
-    machine: str = ""
-    """The instance behind the name, by which its GPUs are known; the name itself when left out."""
-
-
-def node_check_log(node: SimulatedNode) -> str:
-    """Return what ``scripts/jobs/node_check.sh`` prints on this node."""
-    instance = instance_type(node.instance_type)
-    gpu = _accelerator(instance)
-    buses: list[str] = _values()["buses"][: gpu.count]
-    lost = buses[0] if "gpu" in node.faults else None
-    answering = [bus for bus in buses if bus != lost]
-    return "\n".join(
-        [
-            FIRST,
-            *_gpu_sections(node, instance, answering, lost),
-            *_host_sections(instance, lost),
-            DONE,
-            "",
-        ]
-    )
-
-
-def _gpu_sections(
-    node: SimulatedNode, instance: InstanceType, buses: list[str], lost: str | None
-) -> Iterator[str]:
-    values, links = _values(), profile(instance)
-    product = values["products"][_accelerator(instance).name]
-    code = GPU_IS_LOST if lost else 0
-    gone = (
-        [f"Unable to determine the device handle for GPU0: 0000:{lost}.0: Unknown Error"]
-        if lost
-        else []
-    )
-    machine = node.machine or node.name
-    ids = [(index, bus, *_identity(machine, bus)) for index, bus in enumerate(buses)]
-    version = f"{values['driver']}, {values['vbios']}"
-    yield from _section(
-        "gpus",
-        [
-            *gone,
-            *(
-                f"{index}, {product}, {uuid}, {serial}, 00000000:{bus.upper()}.0, {version}"
-                for index, bus, uuid, serial in ids
-            ),
-        ],
-        code,
-    )
-    blocks = [
-        {
-            "bus": f"00000000:{bus.upper()}.0",
-            "product": product,
-            "uuid": uuid,
-            "serial": serial,
-            "vbios": values["vbios"],
-            "state": "Completed" if links.fabric == "reported" else "N/A",
-            "status": "Success" if links.fabric == "reported" else "N/A",
-        }
-        for _, bus, uuid, serial in ids
-    ]
-    yield from _section("ecc", [*gone, *_blocks("gpu_ecc.txt", blocks)], code)
-    yield from _section(
-        "remapped", [*gone, *(f"{each['bus']}, No, No, 0" for each in blocks)], code
-    )
-    masks = [f"{index}, 0x0000000000000001" for index, *_ in ids]
-    yield from _section("throttle", [*gone, "index, clocks_event_reasons.active", *masks], code)
-    speed = values["nvlinks"].get(int(links.nvlink_gbps))
-    lines = list(gone)
-    for index, _, uuid, _ in ids:
-        lines.append(f"GPU {index}: {product} (UUID: {uuid})")
-        lines += [f"\t Link {link}: {speed}" for link in range(links.nvlinks)]
-    yield from _section("nvlink", lines, code)
-    yield from _section("fabric", [*gone, *_blocks("gpu_query.txt", blocks)], code)
-
-
-def _host_sections(instance: InstanceType, lost: str | None) -> Iterator[str]:
-    values = _values()
-    log = _text("kernel_log.txt", {"driver": values["driver"]})
-    if lost:
-        log.append(
-            f"[  913.207764] NVRM: Xid (PCI:0000:{lost}): 79, pid='<unknown>', name=<unknown>, "
-            "GPU has fallen off the bus."
-        )
-    yield from _section("kernel-log", [*log, "lines read: 2146"])
-    devices = [f"0000:{16 + index:02x}:00.0 0xefa3" for index in range(instance.efa_interfaces)]
-    yield from _section("efa", devices)
-    yield from _section("memlock", ["unlimited"])
-    memory = {"memory": instance.memory_gib * KIB_PER_GIB, "pages": HUGE_PAGES}
-    yield from _section("meminfo", _text("meminfo.txt", memory))
-    yield from _section("kernel", [values["kernel"]])
-    yield from _section("efa-driver", [values["efa_driver"]])
 
 
 def all_reduce_log(nodes: Sequence[SimulatedNode], env: Mapping[str, str]) -> str:
@@ -147,7 +32,7 @@ def all_reduce_log(nodes: Sequence[SimulatedNode], env: Mapping[str, str]) -> st
     program = PurePosixPath(env.get("GATE_BINARY", "all_reduce_perf")).name
     lines = list(_banner(instance, hosts, (low, high), program))
     if "gpu" in faults:
-        count = _accelerator(instance).count
+        count = accelerator(instance).count
         lines += [f"Invalid number of GPUs: {count} requested but only {count - 1} were found.", ""]
         return "\n".join(lines)
     lines += _messages(instance, hosts, sockets="socket" in faults)
@@ -184,7 +69,7 @@ _HEADER = (
 def _banner(
     instance: InstanceType, hosts: list[str], sizes: tuple[int, int], program: str
 ) -> Iterator[str]:
-    values, gpu = _values(), _accelerator(instance)
+    known, gpu = values(), accelerator(instance)
     yield "# nccl-tests version 2.18.3 nccl-headers=23004 nccl-library=23004"
     yield f"# Collective test starting: {program}"
     low, high = sizes
@@ -195,20 +80,20 @@ def _banner(
     yield "#"
     yield "# Using devices"
     for position, host in enumerate(hosts):
-        for device, bus in enumerate(values["buses"][: gpu.count]):
+        for device, bus in enumerate(known["buses"][: gpu.count]):
             yield (
                 f"#  Rank {position * gpu.count + device:2d} Group  0 Pid {2310 + device:6d} on "
-                f"{host:>10} device {device:2d} [0000:{bus}] {values['products'][gpu.name]}"
+                f"{host:>10} device {device:2d} [0000:{bus}] {known['products'][gpu.name]}"
             )
 
 
 def _messages(instance: InstanceType, hosts: list[str], *, sockets: bool) -> Iterator[str]:
-    gpu, count = profile(instance), _accelerator(instance).count
+    gpu, count = profile(instance), accelerator(instance).count
     ranks = len(hosts) * count
     net = "Socket/0" if sockets else "Libfabric/0/GDRDMA" if gpu.gdrdma else "Libfabric/0"
     for position, host in enumerate(hosts):
         name = "nccl_sockets.txt" if sockets else "nccl_info.txt"
-        yield from _text(name, {"host": host, "nics": instance.efa_interfaces})
+        yield from text(name, {"host": host, "nics": instance.efa_interfaces})
         here = f"{host}:2310:2391 [0] NCCL INFO"
         if gpu.nvls:
             yield f"{here} NVLS multicast support is available on dev 0"
@@ -229,7 +114,7 @@ def _rows(
     collective: str,
 ) -> Iterator[tuple[str, float]]:
     """Give the rows of a table; every collective answers with the curve of all_reduce."""
-    ranks = nodes * _accelerator(instance).count
+    ranks = nodes * accelerator(instance).count
     ratio = factor(collective, ranks)
     # Sizes count the bytes of all ranks, but for all_reduce; what is gathered is not reduced.
     shares = 1 if collective == "all_reduce" else ranks
@@ -240,9 +125,9 @@ def _rows(
     while size <= high:
         busbw = _busbw(instance, nodes, size)
         if "socket" in faults:
-            busbw = min(busbw, _values()["sockets"])
+            busbw = min(busbw, values()["sockets"])
         if "link" in faults and nodes > 1:
-            busbw *= _values()["slow_link"]
+            busbw *= values()["slow_link"]
         # One rank moves nothing: its bus bandwidth is 0 by definition.
         half = _half(size, busbw / ratio if ratio else busbw, ratio)
         start = f"{size:12d}  {size // shares // 4:12d}     float  {redop:>6}      -1"
@@ -263,46 +148,10 @@ def _number(value: float, width: int) -> str:
 
 
 def _busbw(instance: InstanceType, nodes: int, size: int) -> float:
-    values = _values()
-    curves: dict[int, dict[int, float]] = values["curves"].get(instance.name, {})
+    known = values()
+    curves: dict[int, dict[int, float]] = known["curves"].get(instance.name, {})
     if reached := [least for least in curves if least <= nodes]:
         curve = curves[max(reached)]
         return curve[max((gib for gib in curve if gib * GIB <= size), default=min(curve))]
-    known = floor(instance.name, nodes)
-    return known.busbw * values["above_floor"] if known else values["default_gbps"]
-
-
-def _accelerator(instance: InstanceType) -> Accelerator:
-    if instance.accelerator is None:
-        raise ValueError(f"{instance.name} has no accelerator, so it has no answers")
-    return instance.accelerator
-
-
-def _identity(node: str, bus: str) -> tuple[str, str]:
-    """Name a GPU by its place, the same at each run: UUID and serial number."""
-    digest = hashlib.sha256(f"{node}/{bus}".encode()).hexdigest()
-    parts = (digest[:8], digest[8:12], digest[12:16], digest[16:20], digest[20:32])
-    return f"GPU-{'-'.join(parts)}", str(int(digest[32:42], 16) + 10**12)
-
-
-def _section(name: str, lines: Sequence[str], code: int = 0) -> list[str]:
-    return [f"{BEGIN}{name}", *(f"{OUTPUT}{line}" for line in lines), f"{END}{name} rc={code}"]
-
-
-def _blocks(name: str, blocks: Sequence[Mapping[str, object]]) -> Iterator[str]:
-    for block in blocks:
-        yield from _text(name, block)
-
-
-def _text(name: str, values: Mapping[str, object]) -> list[str]:
-    return Template(_read(name)).substitute(values).splitlines()
-
-
-@cache
-def _read(name: str) -> str:
-    return (RECORDED / name).read_text(encoding="utf-8")
-
-
-@cache
-def _values() -> dict[str, Any]:
-    return yaml.safe_load(_read("platforms.yaml"))
+    least = floor(instance.name, nodes)
+    return least.busbw * known["above_floor"] if least else known["default_gbps"]

@@ -6,12 +6,12 @@ from itertools import pairwise
 from components.catalog.floors import GIB
 from scripts.nccl.expectation import GIVEN_FROM_BYTES, Expectation
 from scripts.nccl.fabric import NO_NVLS
-from scripts.nccl.log import Log
-from scripts.nccl.table import Row, Side
+from scripts.nccl.record import Log
+from scripts.nccl.table import Columns, Row, Side
 from scripts.nccl.text import size, sizes, words
 from scripts.verdicts import Finding, Verdict
 
-__all__ = ["DIP", "DIP_FROM_BYTES", "findings", "lowest"]
+__all__ = ["DIP", "DIP_FROM_BYTES", "curve", "factor", "findings", "lowest"]
 
 DIP = 0.8
 """Every published curve rises with the size; falling to less than this share is a fault."""
@@ -26,7 +26,12 @@ COARSE_FROM_US = 1e7
 
 LAST_DIGIT = 0.011
 
-FULL = frozenset({"all_gather", "reduce_scatter", "alltoall", "alltoallv", "hypercube"})
+HALF_A_STEP_US = 0.6
+"""The first releases print three digits of a millisecond."""
+
+AVERAGE_ROUNDING = 0.005
+
+FULL = frozenset({"all_gather", "reduce_scatter", "alltoall", "alltoallv", "gather", "scatter"})
 
 
 def factor(collective: str, ranks: int) -> float:
@@ -41,12 +46,21 @@ def lowest(log: Log, expected: Expectation) -> float | None:
     return min((row.busbw for row in _window(log, expected)), default=None)
 
 
+def curve(log: Log) -> tuple[tuple[int, float], ...]:
+    """Return the lowest bus bandwidth (GB/s) of each message size (bytes), rising in size."""
+    slowest: dict[int, float] = {}
+    for table in log.tables:
+        for row in table.rows:
+            slowest[row.size] = min(row.busbw, slowest.get(row.size, row.busbw))
+    return tuple(sorted(slowest.items()))
+
+
 def findings(log: Log, expected: Expectation) -> Iterator[Finding]:
     """Judge every row in the window, if the table can be trusted at all."""
     if len(log.tables) != 1 or log.misread:
         return
     table = log.tables[0]
-    if expected.ranks == 1:
+    if expected.ranks_together == 1:
         yield Finding(
             "bandwidth",
             Verdict.UNKNOWN,
@@ -63,7 +77,7 @@ def findings(log: Log, expected: Expectation) -> Iterator[Finding]:
             (table.line,),
         )
         return
-    if odd := [row for row in table.rows if not _adds_up(row, expected)]:
+    if odd := [row for row in table.rows if not _adds_up(row, expected, table.columns)]:
         yield Finding(
             "bandwidth",
             Verdict.UNKNOWN,
@@ -72,6 +86,7 @@ def findings(log: Log, expected: Expectation) -> Iterator[Finding]:
             tuple(row.line for row in odd[:8]),
         )
         return
+    yield from _average(log)
     yield from _against_floor(log, expected)
     yield from _dips(log)
 
@@ -116,10 +131,26 @@ def _against_floor(log: Log, expected: Expectation) -> Iterator[Finding]:
         )
 
 
+def _average(log: Log) -> Iterator[Finding]:
+    """Hold the footer's average against the rows; it says nothing else that is worth judging."""
+    measured = [side.busbw for row in log.tables[0].rows for side in row.sides]
+    for footer in log.averages if measured else ():
+        mean = sum(measured) / len(measured)
+        if not abs(footer.value - mean) <= AVERAGE_ROUNDING * mean + LAST_DIGIT:
+            yield Finding(
+                "bandwidth",
+                Verdict.UNKNOWN,
+                f"the footer's average is {footer.value:g} GB/s and that of the rows {mean:g}: "
+                "rows were lost or changed",
+                "give the output as it was written",
+                (footer.line,),
+            )
+
+
 def _dips(log: Log) -> Iterator[Finding]:
     rows = [row for row in log.tables[0].rows if row.size >= DIP_FROM_BYTES]
     for smaller, row in pairwise(rows):
-        if row.busbw < smaller.busbw * DIP:
+        if row.kind == smaller.kind and row.busbw < smaller.busbw * DIP:
             yield Finding(
                 "bandwidth",
                 Verdict.FAIL,
@@ -130,16 +161,18 @@ def _dips(log: Log) -> Iterator[Finding]:
             )
 
 
-def _adds_up(row: Row, expected: Expectation) -> bool:
-    ratio = factor(expected.collective, expected.ranks)
-    return all(_side_adds_up(row.size, side, ratio) for side in row.sides)
+def _adds_up(row: Row, expected: Expectation, columns: Columns) -> bool:
+    ratio = factor(expected.collective, expected.ranks_together)
+    step = HALF_A_STEP_US if columns.milliseconds else 0
+    return all(_side_adds_up(row.size, side, ratio, step) for side in row.sides)
 
 
-def _side_adds_up(count: int, side: Side, ratio: float) -> bool:
+def _side_adds_up(size: int, side: Side, ratio: float, step: float) -> bool:
     if side.time_us == 0:
         return False
     rounding = COARSE_ROUNDING if side.time_us >= COARSE_FROM_US else ROUNDING
-    algbw = count / side.time_us / 1e3
+    rounding += step / side.time_us
+    algbw = size / side.time_us / 1e3
     return _near(side.algbw, algbw, rounding) and _near(side.busbw, algbw * ratio, rounding)
 
 

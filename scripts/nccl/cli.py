@@ -2,7 +2,8 @@
 
 import json
 import sys
-from typing import BinaryIO
+from dataclasses import asdict
+from typing import Any, BinaryIO
 
 import click
 
@@ -10,8 +11,7 @@ from components.catalog import UnknownInstanceTypeError, instance_type
 from scripts.errors import UsageError
 from scripts.nccl.expectation import Expectation, expect
 from scripts.nccl.judge import Judgement, judge
-from scripts.nccl.lines import bounded
-from scripts.nccl.log import parse
+from scripts.nccl.source import join, read
 from scripts.nccl.text import size
 from scripts.verdicts import EXIT_CODES, Verdict, overall
 
@@ -37,6 +37,18 @@ def nccl() -> None:
     type=click.FloatRange(min=0, min_open=True),
     help="Lowest good bus bandwidth, GB/s, instead of the catalog's.",
 )
+@click.option(
+    "--communicators",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Groups that NCCL_TESTS_SPLIT made of the ranks.",
+)
+@click.option(
+    "--results",
+    type=click.File("rb"),
+    help="JSON output (-J) of the run of the one log: its numbers are judged, the log's messages.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a log.")
 def judge_command(
     *,
@@ -45,12 +57,17 @@ def judge_command(
     nodes: int,
     collective: str,
     floor_gbps: float | None,
+    communicators: int,
+    results: BinaryIO | None,
     as_json: bool,
 ) -> None:
     """Judge each of LOGS (- for standard input): pass, fail or unknown, with reasons.
 
-    The worst verdict gives the exit code: 0 pass, 1 fail, 3 unknown.
+    A log is the text of a run, of any release of nccl-tests, or its JSON output. The worst verdict
+    gives the exit code: 0 pass, 1 fail, 3 unknown.
     """
+    if results is not None and len(logs) > 1:
+        raise UsageError(f"--results belongs to one log and {len(logs)} are given; give one")
     try:
         instance = instance_type(type_name)
     except UnknownInstanceTypeError as error:
@@ -60,18 +77,22 @@ def judge_command(
         nodes,
         collective=collective.removesuffix("_perf"),
         floor_gbps=floor_gbps,
+        communicators=communicators,
     )
     verdicts: list[Verdict] = []
     for log in logs:
         name = str(getattr(log, "name", "-"))
-        judgement = judge(parse(bounded(log)), expected)
+        record = read(log) if results is None else join(read(log), read(results))
+        judgement = judge(record, expected)
         verdicts.append(judgement.verdict)
-        click.echo(_json(name, judgement) if as_json else _text(name, judgement, expected))
+        shown = _json(name, judgement, expected) if as_json else _text(name, judgement, expected)
+        click.echo(shown)
     sys.exit(EXIT_CODES[overall(verdicts)])
 
 
-def _json(name: str, judgement: Judgement) -> str:
-    return json.dumps({"log": name, **judgement.as_json()})
+def _json(name: str, judgement: Judgement, expected: Expectation) -> str:
+    floor: dict[str, Any] | None = asdict(expected.floor) if expected.floor else None
+    return json.dumps({"log": name, "floor": floor, **judgement.as_json()}, default=str)
 
 
 def _text(name: str, judgement: Judgement, expected: Expectation) -> str:

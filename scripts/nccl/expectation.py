@@ -30,6 +30,7 @@ class Expectation:
 
     ``nics`` is how many EFA devices each node must find; 0 where the type has none, and then no
     claim is made about the network. ``hosts`` names the hosts that must hold the ranks, if known.
+    ``communicators`` is into how many groups of equal size the ranks were split on purpose.
     """
 
     instance_type: str
@@ -42,11 +43,17 @@ class Expectation:
     floor: Floor | None
     collective: str = "all_reduce"
     hosts: frozenset[str] | None = None
+    communicators: int = 1
 
     @property
     def ranks(self) -> int:
         """One rank a GPU."""
         return self.nodes * self.gpus
+
+    @property
+    def ranks_together(self) -> int:
+        """Ranks of one communicator: bus bandwidth is reckoned with them."""
+        return self.ranks // self.communicators
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +82,17 @@ def expect(
     collective: str = "all_reduce",
     floor_gbps: float | None = None,
     hosts: Collection[str] | None = None,
+    communicators: int = 1,
 ) -> Expectation:
     """Return what ``nodes`` nodes of a type must show; ``floor_gbps`` replaces the catalog's floor.
 
-    The catalog's floors between nodes hold over EFA; for a type taken without it there is none.
+    The catalog's floors between nodes hold over EFA; for a type taken without it there is none, and
+    none for ranks that were split into several communicators.
 
     Raises
     ------
     UsageError
-        If the type has no NVIDIA GPU: NCCL does not run there.
+        If the type has no NVIDIA GPU: NCCL does not run there. If the ranks cannot be split so.
     """
     accelerator = instance.accelerator
     if accelerator is None or accelerator.vendor != "nvidia":
@@ -91,9 +100,16 @@ def expect(
             f"{instance.name} has no NVIDIA GPU, and NCCL runs on nothing else; "
             "name the type that the log was made on"
         )
+    ranks = nodes * accelerator.count
+    if ranks % communicators:
+        raise UsageError(
+            f"{ranks} ranks do not fall into {communicators} communicators of one size; give the "
+            "number that NCCL_TESTS_SPLIT made"
+        )
     gpu = profile(instance)
     over_efa = nodes == 1 or instance.efa_interfaces > 0
-    known = floor(instance.name, nodes, collective) if over_efa else None
+    whole = over_efa and communicators == 1
+    known = floor(instance.name, nodes, collective) if whole else None
     if floor_gbps is not None:
         known = Floor(
             nodes=nodes,
@@ -114,4 +130,5 @@ def expect(
         floor=known,
         collective=collective,
         hosts=None if hosts is None else frozenset(hosts),
+        communicators=communicators,
     )

@@ -6,7 +6,7 @@ A fallback to sockets fails at once, whatever the bandwidth: exit code and table
 from collections.abc import Iterator
 
 from scripts.nccl.expectation import Expectation
-from scripts.nccl.log import Log
+from scripts.nccl.record import Log
 from scripts.nccl.text import names, words
 from scripts.nccl.transport import Sighting
 from scripts.verdicts import Finding, Verdict
@@ -21,6 +21,7 @@ NO_NVLS = (
     "look at the fabric manager and NCCL_NVLS_ENABLE before the hardware"
 )
 SHOW_INFO = "run with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,NET on every rank"
+GIVE_BOTH = "JSON output holds none: judge the log of the same run, and give this file as --results"
 
 
 def findings(log: Log, expected: Expectation) -> Iterator[Finding]:
@@ -100,7 +101,9 @@ def _missing(log: Log, expected: Expectation) -> Iterator[Finding]:
     hosts = set(log.devices.host_of.values())
     if not seen.messages:
         yield _found(
-            Verdict.UNKNOWN, "no message of NCCL is in the log: EFA is not proved", SHOW_INFO
+            Verdict.UNKNOWN,
+            "no message of NCCL is in the log: EFA is not proved",
+            GIVE_BOTH if log.from_json else SHOW_INFO,
         )
         return
     if EFA not in seen.providers or not seen.nics:

@@ -1,11 +1,18 @@
 """What a check of a node found, and how tools spell that a value is missing."""
 
+import re
 from dataclasses import dataclass
 
+from scripts.node.capture import Section
 from scripts.node.profiles import Severity
 from scripts.verdicts import Finding, Verdict
 
-__all__ = ["NEXT_STEPS", "NodeFinding", "absent", "lost"]
+__all__ = ["NEXT_STEPS", "UNKNOWN", "NodeFinding", "absent", "at", "lost", "wants_reset"]
+
+UNKNOWN = None
+"""The severity of a finding that could not be judged."""
+
+LONGEST_MESSAGE = 300
 
 NEXT_STEPS = {
     None: "run the check again; if it stays, look at the node by hand",
@@ -20,28 +27,46 @@ _ABSENT = frozenset(
     {
         "",
         "-",
+        "--",
         "deprecated",
         "err!",
         "error",
         "insufficient permissions",
+        "n.a.",
         "n/a",
         "na",
+        "nan",
         "no data",
         "none",
+        "not active or not supported",
         "not available",
         "not found",
         "not supported",
+        "null",
+        "requested functionality has been deprecated",
         "unknown",
         "unknown error",
+        "unsupported",
+        "?",
     }
 )
 
-_LOST = ("gpu is lost", "unable to determine the device handle", "has fallen off the bus")
+_BRACKETS = re.compile(r"^[\[<(\s]+|[\])>\s]+$")
+
+_LOST = (
+    "gpu is lost",
+    "unable to determine the device handle",
+    "has fallen off the bus",
+    "no devices were found",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeFinding:
-    """One thing that a check saw. A severity of None is unknown: nothing could be judged."""
+    """One thing that a check saw. A severity of None is unknown: nothing could be judged.
+
+    ``line`` is of the stream, or of the section's own file where the capture is a folder.
+    """
 
     check: str
     severity: Severity | None
@@ -67,9 +92,22 @@ class NodeFinding:
         )
 
 
+def at(
+    section: Section, severity: Severity | None, message: str, index: int | None = None
+) -> NodeFinding:
+    """Return a finding about a section, or about the line of its output that proves it."""
+    line = section.line if index is None else section.numbers[index]
+    return NodeFinding(section.name, severity, message[:LONGEST_MESSAGE], line)
+
+
 def absent(word: str) -> bool:
     """Tell whether ``word`` is one of the many spellings of "no value": never 0, never good."""
-    return word.strip().strip("[]").strip().lower() in _ABSENT
+    return _BRACKETS.sub("", word).lower() in _ABSENT
+
+
+def wants_reset(text: str) -> bool:
+    """Tell whether the driver prints, in place of a value, that the GPU must be reset first."""
+    return "gpu requires reset" in text.lower()
 
 
 def lost(text: str) -> bool:

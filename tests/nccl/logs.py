@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from components.catalog import instance_type
-from scripts.nccl.expectation import expect
+from scripts.nccl.expectation import Expectation, expect
 from scripts.nccl.judge import Judgement, judge
 from scripts.nccl.log import parse
 
@@ -17,16 +17,33 @@ def text(name: str = GOOD) -> str:
     return (DATA / name).read_text(encoding="utf-8")
 
 
+def expected(
+    nodes: int = 2,
+    kind: str = "p5.48xlarge",
+    collective: str = "all_reduce",
+    floor: float | None = None,
+    communicators: int = 1,
+) -> Expectation:
+    return expect(
+        instance_type(kind),
+        nodes,
+        collective=collective,
+        floor_gbps=floor,
+        communicators=communicators,
+    )
+
+
 def judged(
     lines: str | Iterable[str],
     nodes: int = 2,
     kind: str = "p5.48xlarge",
     collective: str = "all_reduce",
     floor: float | None = None,
+    communicators: int = 1,
 ) -> Judgement:
     """Judge a log, given as text or lines."""
-    expected = expect(instance_type(kind), nodes, collective=collective, floor_gbps=floor)
-    return judge(parse(lines.splitlines() if isinstance(lines, str) else lines), expected)
+    log = parse(lines.splitlines() if isinstance(lines, str) else lines)
+    return judge(log, expected(nodes, kind, collective, floor, communicators))
 
 
 def reasons(judgement: Judgement) -> list[str]:

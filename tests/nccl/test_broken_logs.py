@@ -2,15 +2,16 @@
 
 import io
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from scripts.nccl.lines import MAX_LINE, bounded
+from scripts.nccl.lines import bounded
 from scripts.nccl.log import parse
 from scripts.verdicts import Verdict
 from tests.nccl.logs import judged, text
+from tests.nccl.make import Run
 
 LOG = text()
 LINES = LOG.splitlines()
@@ -91,18 +92,13 @@ def test_noise_in_place_of_a_line_never_passes(noise: bytes, index: int) -> None
     assert judged(bounded(io.BytesIO(b"\n".join(raw)))).verdict is not Verdict.PASS
 
 
-def test_a_line_without_an_end_is_cut() -> None:
-    stream = io.BytesIO(b"9" * (10 * MAX_LINE) + b"\nshort\n")
-    assert [len(line) for line in bounded(stream)] == [MAX_LINE, len("short")]
-
-
 def test_numbers_without_an_end_are_no_rows() -> None:
     digits = "9" * 4000
     log = LOG.replace("  1073741824 ", f"  {digits} ").replace("maxBytes 17179869184", digits)
     assert judged(log).verdict is not Verdict.PASS
 
 
-def test_memory_does_not_grow_with_the_length_of_a_log() -> None:
+def test_what_is_kept_of_a_log_does_not_grow_with_its_length() -> None:
     def endless(count: int) -> Iterator[str]:
         row = next(line for line in LINES if line.startswith("   134217728"))
         message = "p5-a:1:1 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/Socket/0"
@@ -120,3 +116,95 @@ def test_memory_does_not_grow_with_the_length_of_a_log() -> None:
     assert len(log.tables[0].rows) == 1024
     assert len(log.transport.sockets.lines) == 3
     assert len(log.warnings) == len(log.failures) == len(log.misread) == 8
+
+
+MADE = [
+    Run(layout=layout, collective=collective)
+    for layout in ("2.0", "2.9", "2.13", "2.18", "timestamps", "per_iteration")
+    for collective in ("all_reduce", "alltoall")
+]
+
+BAD = ["bad_wrong", "bad_socket_fallback", "bad_dip_p5_2n", "bad_no_gdrdma_p5_2n",
+       "bad_nics_missing_31", "bad_nccl_failure", "split_run_p5_2x1n"]  # fmt: skip
+
+
+def encoded(lines: list[str]) -> list[bytes]:
+    return [line.encode() for line in lines]
+
+
+def damage(lines: list[bytes], chooser: random.Random) -> list[bytes]:
+    """Do one of the things that happen to logs."""
+    at, other = chooser.randrange(len(lines)), chooser.randrange(len(lines))
+    noise = chooser.randbytes(chooser.randrange(1, 60)).replace(b"\n", b"?")
+    line = lines[at]
+    place = chooser.randrange(len(line) + 1)
+    ways: dict[str, Callable[[], list[bytes]]] = {
+        "cut": lambda: [*lines[:at], line[:place]],
+        "lost": lambda: lines[:at] + lines[at + 1 :],
+        "lost head": lambda: lines[at:],
+        "twice": lambda: lines[: at + 1] + lines[at:],
+        "all twice": lambda: lines + lines,
+        "moved": lambda: [*lines[:other], line, *lines[other:]],
+        "noise line": lambda: [*lines[:at], noise, *lines[at:]],
+        "noise within": lambda: [
+            *lines[:at],
+            line[:place] + noise + line[place:],
+            *lines[at + 1 :],
+        ],
+        "huge": lambda: [
+            *lines[:at],
+            line[:place] + b"9" * 70_000 + line[place:],
+            *lines[at + 1 :],
+        ],
+        "commas": lambda: [each.replace(b".", b",") for each in lines],
+        "one comma": lambda: [*lines[:at], line.replace(b".", b",", 1), *lines[at + 1 :]],
+        "capitals": lambda: [*lines[:at], line.upper(), *lines[at + 1 :]],
+        "tabs": lambda: [*lines[:at], line.replace(b"  ", b"\t"), *lines[at + 1 :]],
+        "joined": lambda: [*lines[:at], b"".join(lines[at : at + 2]), *lines[at + 2 :]],
+        "ends": lambda: [each + b"\r" for each in lines],
+        "wide": lambda: [each.decode(errors="replace").encode("utf-16") for each in lines],
+        "latin": lambda: [*lines[:at], line + "\u00e9".encode("latin-1"), *lines[at + 1 :]],
+    }
+    return ways[chooser.choice(sorted(ways))]()
+
+
+def facts(lines: Iterable[str]) -> tuple[object, ...]:
+    """Return what a verdict rests on, with measurements as coarse as printing makes them."""
+    log = parse(lines)
+    rows = [row for table in log.tables for row in table.rows]
+    return (
+        [(row.size, row.kind, [round(side.busbw / 8) for side in row.sides]) for row in rows],
+        [[side.wrong for side in row.sides] for row in rows],
+        sorted(log.devices.host_of.items()),
+        [(banner.low, banner.high, banner.validation) for banner in log.banners],
+        [(footer.value, footer.word) for footer in log.bounds],
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(MADE), st.integers(), st.integers(1, 3))
+def test_a_damaged_log_passes_only_if_it_still_says_the_same(
+    run: Run, seed: int, times: int
+) -> None:
+    chooser = random.Random(seed)  # noqa: S311 - reproducible damage, not a secret
+    lines = encoded(run.lines())
+    for _ in range(times):
+        lines = damage(lines, chooser)
+    read = list(bounded(io.BytesIO(b"\n".join(lines))))
+    judgement = judged(read, collective=run.collective)
+    if judgement.verdict is Verdict.PASS:
+        assert facts(read) == facts(run.lines())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(BAD), st.integers(), st.integers(1, 3))
+def test_a_bad_log_that_is_damaged_on_top_never_passes(name: str, seed: int, times: int) -> None:
+    whole = text(f"{name}.txt").splitlines()
+    proof = sorted({number - 1 for found in judged(whole).reasons for number in found.lines})
+    chooser = random.Random(seed)  # noqa: S311 - reproducible damage, not a secret
+    lines = encoded(whole)
+    for _ in range(times):
+        lines = damage(lines, chooser)
+    assume(all(whole[number].encode() in lines for number in proof if number < len(whole)))
+    read = list(bounded(io.BytesIO(b"\n".join(lines))))
+    assert judged(read).verdict is not Verdict.PASS

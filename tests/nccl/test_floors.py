@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from components.catalog import instance_types
@@ -24,11 +26,45 @@ def test_the_row_with_the_most_nodes_that_are_reached_speaks(
     assert (found.busbw if found else None) == busbw
 
 
-def test_a_row_for_one_node_only_is_silent_beyond_it() -> None:
-    known = floor("p5.48xlarge", 1, "all_gather")
-    assert known is not None
-    assert known.busbw == 325
-    assert floor("p5.48xlarge", 2, "all_gather") is None
+def test_a_row_with_an_end_is_silent_beyond_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "{nodes: 1, from_gib: 8, busbw: 325, until_nodes: 2, confidence: low, date: 2026-12-01,"
+    (tmp_path / "floors.yaml").write_text(f"all_gather: {{p5.48xlarge: [{rows} source: a}}]}}")
+    monkeypatch.setattr("components.catalog.floors.DATA", tmp_path / "floors.yaml")
+    floors.cache_clear()
+    try:
+        known = [floor("p5.48xlarge", nodes, "all_gather") for nodes in (1, 2, 3)]
+    finally:
+        floors.cache_clear()
+    assert [found.busbw if found else None for found in known] == [325, 325, None]
+
+
+@pytest.mark.parametrize(
+    ("collective", "nodes", "busbw"),
+    [
+        ("all_reduce", 4, 330),
+        ("all_gather", 1, 325),
+        ("all_gather", 4, 290),
+        ("reduce_scatter", 4, 290),
+        ("alltoall", 2, 65),
+        ("alltoall", 4, 37),
+        ("alltoall", 8, 35),
+        ("alltoall", 128, 20),
+        ("broadcast", 4, None),
+    ],
+)
+def test_every_collective_of_a_sweep_has_floors_of_its_own(
+    collective: str, nodes: int, busbw: float | None
+) -> None:
+    found = floor("p5.48xlarge", nodes, collective)
+    assert (found.busbw if found else None) == busbw
+
+
+def test_a_type_with_a_floor_has_one_for_each_collective_of_a_sweep() -> None:
+    types = {frozenset(of) for of in floors().values()}
+    assert set(floors()) == {"all_reduce", "all_gather", "reduce_scatter", "alltoall"}
+    assert len(types) == 1
 
 
 def test_every_floor_is_of_a_type_in_the_catalog_and_says_where_it_is_from() -> None:

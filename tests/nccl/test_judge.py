@@ -21,10 +21,10 @@ PLUGIN = (
         ("good_p5_4n.txt", "p5.48xlarge", 4, "all_reduce", None, 352.7),
         ("good_p6b200_4n.txt", "p6-b200.48xlarge", 4, "all_reduce", None, 374),
         ("good_g6e_2n.txt", "g6e.48xlarge", 2, "all_reduce", None, 16),
-        ("good_p5_2n_all_gather.txt", "p5.48xlarge", 2, "all_gather", 300, 347),
-        ("alltoall_p5_4n.txt", "p5.48xlarge", 4, "alltoall", 45, 52.6),
+        ("good_p5_2n_all_gather.txt", "p5.48xlarge", 2, "all_gather", None, 355.2),
+        ("alltoall_p5_4n.txt", "p5.48xlarge", 4, "alltoall", None, 52.6),
         ("old_2.9_all_reduce.txt", "p4d.24xlarge", 2, "all_reduce", None, 76.8),
-        ("old_2.9_all_gather.txt", "p4d.24xlarge", 2, "all_gather", 30, 36.4),
+        ("old_2.9_all_gather.txt", "p4d.24xlarge", 2, "all_gather", None, 35.1),
         ("old_2.13_all_reduce.txt", "p4d.24xlarge", 2, "all_reduce", None, 76.8),
         ("timestamps_p5_2n.txt", "p5.48xlarge", 2, "all_reduce", None, 478.6),
         ("per_iteration_p5_2n.txt", "p5.48xlarge", 2, "all_reduce", None, 478.6),
@@ -147,15 +147,12 @@ def test_a_good_log_of_every_layout_passes(
             "split_run_p5_2x1n.txt",
             2,
             [
-                (
-                    "unknown one-run (line 22, 55): split run: 2 tables, of which each counts its "
-                    "ranks from 0, where one of 16 ranks was expected; such numbers are of NVLink "
-                    "only; next: build nccl-tests with MPI=1 against the MPI that launches it"
-                ),
                 f"unknown transport: no line proves GPUDirect RDMA on node-0; next: {INFO}",
                 (
-                    "unknown placement (line 6, 46): ranks ran on 1 host (node-0 8); 2 x 8 was "
-                    "expected; next: check the host file and the number of ranks a node"
+                    "fail placement (line 22, 55): wrong placement: split run: 2 tables, of which "
+                    "each counts its ranks from 0, where one of 16 ranks was expected; such "
+                    "numbers are of NVLink only; next: build nccl-tests with MPI=1 against the MPI "
+                    "that launches it"
                 ),
             ],
         ),
@@ -219,8 +216,9 @@ def without(pattern: str) -> str:
         (
             re.sub(r"Rank (.\d) Group  0", lambda found: f"Rank {found[1]} Group "
             f"{int(found[1]) % 8:2d}", text()),
-            ("unknown placement (line 6, 21): 8 communicators share 16 ranks, and the table is "
-            "their average; one communicator was expected; next: unset NCCL_TESTS_SPLIT"),
+            ("fail placement (line 6, 21): wrong placement: 8 communicators of 2 share 16 ranks, "
+            "and the table is their average; one communicator was expected; next: set "
+            "NCCL_TESTS_SPLIT as the run is meant, or unset it"),
         ),
         (
             without(r"Rank 15 "),
@@ -282,6 +280,7 @@ def test_one_rank_is_not_applicable() -> None:
 
 def test_a_small_sweep_does_not_meet_a_floor_of_large_sizes() -> None:
     lines = text("good_p5_4n.txt").replace("maxBytes 17179869184", "maxBytes 2147483648")
+    lines = lines.replace("bandwidth    : 347.32", "bandwidth    : 331.7")
     kept = [line for line in lines.splitlines() if not re.match(r" *(4|8|17)\d{9} ", line)]
     assert reasons(judged(kept, 4)) == [
         (
@@ -291,15 +290,21 @@ def test_a_small_sweep_does_not_meet_a_floor_of_large_sizes() -> None:
     ]
 
 
-def test_an_average_below_the_floor_is_of_no_account() -> None:
-    log = text().replace(": 416.762 ", ": 92 FAILED")
-    assert judged(log).verdict is Verdict.PASS
+def test_an_average_of_other_rows_than_these_is_not_believed() -> None:
+    log = text().replace(": 416.762 ", ": 92 OK")
+    assert reasons(judged(log)) == [
+        (
+            "unknown bandwidth (line 47): the footer's average is 92 GB/s and that of the rows "
+            "416.762: rows were lost or changed; next: give the output as it was written"
+        )
+    ]
 
 
 def test_a_sweep_cut_short_by_memory_is_whole_and_says_so() -> None:
     log = without("^ 17179869184").replace(
         "# Using devices", "# Reducing maxBytes to 12884901888 due to memory limitation"
     )
+    log = log.replace(": 416.762 ", ": 406.793 ")
     judgement = judged(log)
     assert judgement.verdict is Verdict.PASS
     assert [str(found) for found in judgement.findings] == [
@@ -320,30 +325,6 @@ def test_nvls_that_is_off_is_called_a_matter_of_configuration() -> None:
         "the bandwidth inside a node: look at the fabric manager and NCCL_NVLS_ENABLE before the "
         "hardware"
     )
-
-
-@pytest.mark.parametrize(
-    "prefix",
-    [
-        "[1,0]<stdout>: ",
-        "[1,0]<stdout>:",
-        "[prterun-node-7@1,0]<stdout>: ",
-        " 0: ",
-        "2026-12-01T08:00:01.123456789Z ",
-        "2026-12-01T08:00:01.123456789Z stdout F ",
-        "[pod/gate-0/check] ",
-        "\x1b[0m",
-    ],
-)
-def test_prefixes_of_launchers_and_log_readers_change_nothing(prefix: str) -> None:
-    lines = [prefix + line for line in text().splitlines()]
-    assert judged(lines) == judged(text())
-
-
-def test_rows_on_standard_error_do_not_count() -> None:
-    lines = text().splitlines()
-    lines.insert(40, f"[1,3]<stderr>: {lines[40]}")
-    assert judged(lines).verdict is Verdict.PASS
 
 
 def test_messages_between_rows_and_footer_are_ignored() -> None:

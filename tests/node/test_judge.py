@@ -1,63 +1,26 @@
-import re
-from collections.abc import Callable
-
 import pytest
 
-from components.catalog import instance_type, instance_types
-from scripts.local.answers import SimulatedNode, node_check_log
-from scripts.node.capture import parse
-from scripts.node.judge import NodeJudgement, judge
+from components.catalog import instance_types
 from scripts.node.profiles import Severity
 from scripts.verdicts import Verdict
+from tests.node.captures import (
+    AGAIN,
+    ISOLATE,
+    P5,
+    REBOOT,
+    RESET,
+    Change,
+    capture,
+    fields,
+    judged,
+    line,
+    once,
+    section,
+    shown,
+)
 
-P5 = "p5.48xlarge"
 MISSING = "its tool is not in the image of the check"
 LOST = "[  913.2] NVRM: Xid (PCI:0000:53:00): {}, pid='<unknown>', name=<unknown>, {}"
-
-
-def capture(kind: str = P5, *faults: str) -> str:
-    return node_check_log(SimulatedNode("node-0", kind, frozenset(faults)))
-
-
-def judged(text: str, kind: str = P5) -> NodeJudgement:
-    return judge(parse(text.splitlines()), instance_type(kind))
-
-
-def shown(judgement: NodeJudgement) -> list[str]:
-    return [re.sub(r" \(line \d+\)", "", str(found.finding())) for found in judgement.findings]
-
-
-def once(old: str, new: str) -> Callable[[str], str]:
-    def change(text: str) -> str:
-        assert old in text
-        return text.replace(old, new, 1)
-
-    return change
-
-
-def section(name: str, *lines: str, end: str = "rc=0") -> Callable[[str], str]:
-    """Replace what a section printed and how it ended."""
-
-    def change(text: str) -> str:
-        head, rest = text.split(f"#@ begin {name}\n")
-        tail = rest.split(f"#@ end {name} ")[1].split("\n", 1)[1]
-        body = "".join(f"| {line}\n" for line in lines)
-        return f"{head}#@ begin {name}\n{body}#@ end {name} {end}\n{tail}"
-
-    return change
-
-
-def fields(*values: tuple[str, str], skip: int = 0) -> Callable[[str], str]:
-    """Set fields of ``nvidia-smi -q`` at their first place, or after ``skip`` places."""
-
-    def change(text: str) -> str:
-        for name, value in values:
-            places = list(re.finditer(rf"{name} +: (.+)", text))
-            start, end = places[skip].span(1)
-            text = f"{text[:start]}{value}{text[end:]}"
-        return text
-
-    return change
 
 
 @pytest.mark.parametrize(
@@ -72,26 +35,29 @@ def test_a_good_node_of_every_type_passes_with_its_facts(kind: str) -> None:
     judgement = judged(capture(kind), kind)
     assert shown(judgement) == []
     assert judgement.verdict is Verdict.PASS
-    assert judgement.facts == {
+    assert judgement.not_checked[-2:] == ("dcgm", "clock")
+    assert {
+        "machine": kind,
         "kernel": "6.12.46-66.121.amzn2023.x86_64",
         "efa_driver": "3.0.0g",
+        "efa_installer": "1.50.0",
+        "libfabric": "2.4.0amzn1.0",
         "driver": "580.95.05",
         "vbios": "96.00.89.00.01",
-    }
-    accelerator = instance_type(kind).accelerator
+        "power_limit": "700.00 W",
+        "max_clock": "1980 MHz",
+        "numa_balancing": "0",
+    }.items() <= judgement.facts.items()
+    accelerator = instance_types()[kind].accelerator
     assert accelerator is not None
     assert len({gpu["uuid"] for gpu in judgement.gpus}) == accelerator.count
 
-
-AGAIN = "; next: run the check again; if it stays, look at the node by hand"
-RESET = " [RESET]; next: reset the GPUs (nvidia-smi --gpu-reset) or replace the instance"
-REBOOT = " [REBOOT]; next: reboot the node, after mending what configures it if that is the cause"
-ISOLATE = " [ISOLATE]; next: replace the instance"
 
 GPU = "GPU 00000000:53:00.0"
 FABRIC = (
     "it must be Completed / Success (nvidia-fabricmanager; CUDA fails with error 802 until then)"
 )
+DAMAGED = "the capture is cut off or damaged: its last line does not count what is there"
 HANDLE = "Unable to determine the device handle for GPU0: 0000:53:00.0: Unknown Error"
 
 
@@ -219,7 +185,18 @@ HANDLE = "Unable to determine the device handle for GPU0: 0000:53:00.0: Unknown 
             "0 MiB of huge pages; one NCCL pod asks for 5120 MiB",
             REBOOT,
         ),
-        (section("meminfo"), "meminfo", "/proc/meminfo has no lines about huge pages", AGAIN),
+        (
+            section("meminfo"),
+            "meminfo",
+            "/proc/meminfo has no lines about memory and swap",
+            AGAIN,
+        ),
+        (
+            section("meminfo", "MemTotal: 2097152000 kB", "SwapTotal: 0 kB"),
+            "meminfo",
+            "/proc/meminfo has no lines about huge pages",
+            AGAIN,
+        ),
         (section("nvlink", end="missing"), "nvlink", MISSING, AGAIN),
         (section("gpus", end="timeout"), "gpus", "it hung and was killed", AGAIN),
         (once("#@ end gpus rc=0\n", ""), "gpus", "it began and never ended", AGAIN),
@@ -230,7 +207,7 @@ HANDLE = "Unable to determine the device handle for GPU0: 0000:53:00.0: Unknown 
             AGAIN,
         ),
         (section("gpus", HANDLE), "gpus", f"a GPU is lost: {HANDLE}", ISOLATE),
-        (once("#@ done", ""), "capture", "the capture is cut off: its last line is missing", AGAIN),
+        (lambda text: text[: text.index("#@ done")], "capture", DAMAGED, AGAIN),
         (
             once("0, NVIDIA H100 80GB HBM3", "0, NVIDIA H200"),
             "gpus",
@@ -246,15 +223,13 @@ HANDLE = "Unable to determine the device handle for GPU0: 0000:53:00.0: Unknown 
     ],
 )
 def test_each_fault_is_named_with_what_to_do(
-    change: Callable[[str], str], check: str, message: str, consequence: str
+    change: Change, check: str, message: str, consequence: str
 ) -> None:
-    verdict = "unknown" if consequence == AGAIN else "fail"
-    found = shown(judged(change(capture())))
-    assert f"{verdict} {check}: {message}{consequence}" in found
+    assert shown(judged(change(capture()))) == [line(check, message, consequence)]
 
 
 @pytest.mark.parametrize(
-    ("line", "severity"),
+    ("printed", "severity"),
     [
         (LOST.format(79, "GPU has fallen off the bus."), Severity.REBOOT),
         (LOST.format(48, "DBE"), Severity.RESET),
@@ -273,8 +248,8 @@ def test_each_fault_is_named_with_what_to_do(
         ("usb 1-1: Xid is not a driver's line: 79", Severity.PASS),
     ],
 )
-def test_driver_errors_follow_the_policy(line: str, severity: Severity) -> None:
-    text = section("kernel-log", "boot", line, "lines read: 900")(capture())
+def test_driver_errors_follow_the_policy(printed: str, severity: Severity) -> None:
+    text = section("kernel-log", "boot", printed, "lines read: 900")(capture())
     assert judged(text).severity is severity
 
 
@@ -286,6 +261,12 @@ def test_an_error_code_can_mean_more_on_one_accelerator() -> None:
 def test_a_finding_names_the_line_where_its_section_begins() -> None:
     [found] = judged(section("gpus", end="timeout")(capture())).findings
     assert found.finding().lines == (2,)
+
+
+def test_a_finding_names_the_line_that_proves_it() -> None:
+    text = once("53:00.0, No, No, 0", "53:00.0, No, Yes, 0")(capture())
+    [found] = judged(text).findings
+    assert text.splitlines()[found.line - 1] == "| 00000000:53:00.0, No, Yes, 0"
 
 
 def test_errors_before_the_last_boot_are_history() -> None:
@@ -300,12 +281,12 @@ def test_a_journal_without_entries_was_read() -> None:
 
 
 def test_the_old_name_of_the_throttle_column_gives_the_same_result() -> None:
-    text = capture().replace(
+    text = once(
         "| index, clocks_event_reasons.active",
         '| Field "clocks_event_reasons.active" is not a valid field to query.\n'
         "| index, clocks_throttle_reasons.active",
     )
-    assert judged(text).verdict is Verdict.PASS
+    assert judged(text(capture())).verdict is Verdict.PASS
 
 
 def test_a_fabric_state_of_na_is_healthy_on_a100() -> None:
