@@ -148,7 +148,12 @@ def test_floors_of_a_type_tell_nodes_window_value_and_source() -> None:
 
 def test_floors_as_json_are_all_of_them() -> None:
     rows = json.loads(run("floors", "--json").output)
-    assert {row["collective"] for row in rows} == {"all_reduce", "all_gather", "reduce_scatter"}
+    assert {row["collective"] for row in rows} == {
+        "all_gather",
+        "all_reduce",
+        "alltoall",
+        "reduce_scatter",
+    }
     assert rows[0] == {
         "collective": "all_reduce",
         "instance_type": "p4d.24xlarge",

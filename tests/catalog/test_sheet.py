@@ -30,6 +30,10 @@ zones
 floors
   all_reduce, nodes 1: 10 GB/s from 4 GiB on (confidence low)
   all_reduce, nodes 2 and more: 10 GB/s from 4 GiB on (confidence low)
+  all_gather, nodes 1 and more: 10 GB/s from 4 GiB on (confidence low)
+  reduce_scatter, nodes 1 and more: 10 GB/s from 4 GiB on (confidence low)
+  alltoall, nodes 1: 4 GB/s from 4 GiB on (confidence low)
+  alltoall, nodes 2 and more: 3 GB/s from 4 GiB on (confidence low)
 
 source: Karpenter instance-types.md 1d927085d; moto 5.2.5 DescribeInstanceTypes
 read 2026-12-01; confidence high, layout high"""
@@ -106,7 +110,7 @@ def test_json_holds_the_facts_both_layouts_and_the_floors() -> None:
         "device": 1,
         "kind": "efa-only",
     }
-    assert [row["nodes"] for row in data["floors"]] == [1, 2, 3, 1, 1]
+    assert [row["nodes"] for row in data["floors"]] == [1, 2, 3, 1, 2, 1, 2, 1, 2, 3, 5, 9]
 
 
 def test_json_of_one_region_says_null_where_nothing_is_known() -> None:

@@ -109,4 +109,7 @@ def test_a_floor_speaks_up_to_the_next_one() -> None:
         "2",
         "3 and more",
     ]
-    assert [span for span, _ in nodes(known["all_gather"]["p5.48xlarge"])] == ["1"]
+    assert [span for span, _ in nodes(known["all_gather"]["p5.48xlarge"])] == [
+        "1",
+        "2 and more",
+    ]
