@@ -148,6 +148,13 @@ def _settled(last: Judgement, seen: Counter[Verdict]) -> bool:
     return last.verdict is Verdict.PASS or hard(last) or seen[last.verdict] >= TRIES
 
 
+def _blaming(judgement: Judgement) -> Verdict:
+    """Return the verdict as far as nodes may be blamed by it: a wrong placement blames none."""
+    if judgement.verdict is Verdict.FAIL and not judgement.blames_nodes:
+        return Verdict.UNKNOWN
+    return judgement.verdict
+
+
 def pairs(
     recorder: Recorder, wave: Wave, gone: Callable[[Collection[str]], set[str]]
 ) -> tuple[Outcome, list[Trial], set[str]]:
@@ -165,7 +172,7 @@ def pairs(
         recorder.progress(f"pairs, round {number}: {words(len(chosen), 'pair')} at once")
         judgements = recorder.run(Stage.PAIRS, chosen)
         for pair, judgement in zip(chosen, judgements, strict=True):
-            trials.append(Trial(pair, judgement.verdict, hard=hard(judgement)))
+            trials.append(Trial(pair, _blaming(judgement), hard=hard(judgement)))
             if judgement.verdict is not Verdict.PASS:
                 recorder.progress(f"  {' and '.join(pair)}: {judgement.summary}")
         unknown = {

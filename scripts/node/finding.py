@@ -112,4 +112,5 @@ def wants_reset(text: str) -> bool:
 
 def lost(text: str) -> bool:
     """Tell whether the driver says that a GPU is gone."""
-    return any(phrase in text.lower() for phrase in _LOST)
+    lower = text.lower()
+    return any(phrase in lower for phrase in _LOST)

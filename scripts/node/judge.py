@@ -234,12 +234,20 @@ def _another_machine(capture: Capture, node: Subject) -> Iterator[NodeFinding]:
         yield from host_checks.machine(section, node)
 
 
+def _cries(section: Section) -> tuple[int | None, int | None]:
+    """Return the lines in which the driver says that a GPU is lost, and that one wants a reset."""
+    text = "\n".join(section.output) if section.name in OF_GPUS else ""
+    if not (lost(text) or wants_reset(text)):
+        return None, None
+    lines = list(enumerate(section.output))
+    gone = next((index for index, line in lines if lost(line)), None)
+    return gone, next((index for index, line in lines if wants_reset(line)), None)
+
+
 def _did_not_run(section: Section, check: Check) -> NodeFinding | None:
     """Tell a missing tool, a hang and an error apart; only a lost GPU among them is a fault."""
     first = next((line.strip() for line in section.output if line.strip()), "no output")
-    cries = section.output if section.name in OF_GPUS else []
-    gone = next((index for index, line in enumerate(cries) if lost(line)), None)
-    reset = next((index for index, line in enumerate(cries) if wants_reset(line)), None)
+    gone, reset = _cries(section)
     if section.state == "missing":
         message = "its tool is not in the image of the check"
     elif section.state == "timeout":

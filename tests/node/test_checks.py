@@ -457,8 +457,8 @@ def test_a_mount_that_was_asked_for_must_be_there_and_connected() -> None:
 
 
 def test_only_the_sections_that_were_asked_for_are_judged() -> None:
-    section = "#@ begin memlock\n| 64\n#@ end memlock rc=0\n"
-    text = f"#@ trainyard-node-check 1\n{section}#@ done memlock=1\n"
+    lines = ("#@ trainyard-node-check 1", "#@ begin memlock", "| 64", "#@ end memlock rc=0")
+    text = "\n".join([*lines, "#@ done memlock=1"])
     judgement = judge(read(text), instance_type(P5), only={"memlock"})
     assert [found.check for found in judgement.findings] == ["memlock"]
 
