@@ -14,6 +14,9 @@ from scripts.node.cli import node
 from scripts.node.take import SCRIPT, take
 from tests.node.captures import capture, judged, shown
 
+# Seconds of this process alone: another worker of the same tests has sleepers of its own.
+NAP = f"61.{os.getpid()}"
+
 PRETENDED = """\
 run() {
     case $1 in --list) ;; esac
@@ -30,8 +33,8 @@ run good 5 printf 'one\\ntwo\\n'
 run bad 5 sh -c 'echo out; echo err >&2; exit 3'
 run gone 5 no-such-tool-anywhere
 run raw 5 printf '\\000\\377\\n\\n\\n'
-run hangs 1 sh -c 'echo before; sleep 61.7 & wait'
-run deaf 1 sh -c 'trap "" TERM INT HUP; echo deaf; sleep 61.7'
+run hangs 1 sh -c 'echo before; sleep NAP & wait'
+run deaf 1 sh -c 'trap "" TERM INT HUP; echo deaf; sleep NAP'
 run last 5 echo last
 [ "$mode" = --list ] || exit 127
 """
@@ -40,7 +43,7 @@ run last 5 echo last
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = tmp_path_factory.mktemp("script") / "check.sh"
-    script.write_text(PRETENDED)
+    script.write_text(PRETENDED.replace("NAP", NAP))
     folder = tmp_path_factory.mktemp("made") / "capture"
     started = time.monotonic()
     assert take(folder, script=script) == 7
@@ -77,7 +80,7 @@ def test_a_command_that_hangs_leaves_no_process_behind(taken: Path) -> None:
 
 def _is_ours(process: Path) -> bool:
     try:
-        return (process / "cmdline").read_bytes() == b"sleep\x0061.7\x00"
+        return (process / "cmdline").read_bytes() == f"sleep\0{NAP}\0".encode()
     except OSError:
         return False
 
