@@ -17,7 +17,7 @@ from scripts.baseline.record import Baseline, BasePoint, Ledger, Run
 from scripts.baseline.store import SHELF, BaselineStore
 from scripts.errors import UsageError
 from scripts.nccl.text import size, words
-from scripts.records.kubeconfig import open_shelf
+from scripts.records.kubeconfig import kubeconfig_option, namespace_option, open_shelf
 from scripts.verdicts import EXIT_CODES
 
 __all__ = ["baseline"]
@@ -25,16 +25,6 @@ __all__ = ["baseline"]
 WIDE = 150
 """Columns of a table that no terminal shows: enough that a pipe gets whole lines."""
 
-_kubeconfig = click.option(
-    "--kubeconfig",
-    required=True,
-    envvar="KUBECONFIG",
-    show_envvar=True,
-    help="Kubeconfig file; - for standard input.",
-)
-_namespace = click.option(
-    "--namespace", default="trainyard-gate", show_default=True, help="Where the gate runs."
-)
 _bucket = click.option("--bucket", help="Bucket that keeps all for good: s3://NAME/PREFIX.")
 _json = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
@@ -50,8 +40,8 @@ def baseline() -> None:
 
 @baseline.command("list", epilog="Example: yard baseline list --type p5.48xlarge")
 @click.option("--type", "type_name", help="Settings of this instance type only.")
-@_kubeconfig
-@_namespace
+@kubeconfig_option
+@namespace_option
 @_json
 def list_settings(*, type_name: str | None, kubeconfig: str, namespace: str, as_json: bool) -> None:
     """List the settings that were measured, and their baselines."""
@@ -75,8 +65,8 @@ def list_settings(*, type_name: str | None, kubeconfig: str, namespace: str, as_
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for pictures of the latest run and of all runs over time.",
 )
-@_kubeconfig
-@_namespace
+@kubeconfig_option
+@namespace_option
 @_json
 def show(
     *, setting: str, pictures: Path | None, kubeconfig: str, namespace: str, as_json: bool
@@ -101,8 +91,8 @@ def show(
 @click.option("--run", "runs", multiple=True, help="Run to rest on; else the latest accepted.")
 @click.option("--force", is_flag=True, help="Although it is slower; what is overruled is kept.")
 @_bucket
-@_kubeconfig
-@_namespace
+@kubeconfig_option
+@namespace_option
 @_json
 def promote(  # noqa: PLR0913 - click hands each option over by its name
     *,
@@ -135,8 +125,8 @@ def promote(  # noqa: PLR0913 - click hands each option over by its name
 )
 @click.argument("setting", metavar="ID")
 @click.option("--run", "runs", multiple=True, help="Run, and its rerun; else the latest.")
-@_kubeconfig
-@_namespace
+@kubeconfig_option
+@namespace_option
 @_json
 def compare_runs(
     *, setting: str, runs: tuple[str, ...], kubeconfig: str, namespace: str, as_json: bool
@@ -164,8 +154,8 @@ def compare_runs(
 
 @baseline.command(epilog="Example: yard baseline sync --bucket s3://records/baselines")
 @click.option("--bucket", required=True, help="Bucket of all runs: s3://NAME/PREFIX.")
-@_kubeconfig
-@_namespace
+@kubeconfig_option
+@namespace_option
 def sync(*, bucket: str, kubeconfig: str, namespace: str) -> None:
     """Bring a cluster's index and the bucket together, as for a new cluster. Nothing is lost."""
     store = BaselineStore(open_shelf(SHELF, kubeconfig, namespace), open_bucket(bucket))

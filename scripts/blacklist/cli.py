@@ -16,7 +16,7 @@ from scripts.blacklist.entry import REASON_LENGTH, Cleared, Entry, Gpu
 from scripts.blacklist.policy import Cause
 from scripts.blacklist.store import SHELF, BlacklistStore
 from scripts.errors import UsageError
-from scripts.records.kubeconfig import open_shelf
+from scripts.records.kubeconfig import kubeconfig_option, namespace_option, open_shelf
 
 __all__ = ["blacklist"]
 
@@ -29,16 +29,6 @@ _INSTANCE = re.compile(r"i-[0-9a-f]{8,17}")
 _UUID = re.compile(r"GPU-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SERIAL = re.compile(r"[0-9A-Z]{8,20}")
 
-_kubeconfig = click.option(
-    "--kubeconfig",
-    required=True,
-    envvar="KUBECONFIG",
-    show_envvar=True,
-    help="Kubeconfig file; - for standard input.",
-)
-_namespace = click.option(
-    "--namespace", default="trainyard-gate", show_default=True, help="Where the gate runs."
-)
 _by = click.option("--by", required=True, envvar="USER", show_envvar=True, help="Who says so.")
 _reason = click.option("--reason", required=True, help="Why; it is kept.")
 _json = click.option("--json", "as_json", is_flag=True, help="Print the entries as JSON.")
@@ -54,8 +44,8 @@ def blacklist() -> None:
 
 @blacklist.command("list", epilog="Example: yard blacklist list --kubeconfig ~/.kube/config")
 @click.option("--all", "everything", is_flag=True, help="Also what is over or was cleared.")
-@_kubeconfig
-@_namespace
+@kubeconfig_option
+@namespace_option
 @_json
 def list_entries(*, everything: bool, kubeconfig: str, namespace: str, as_json: bool) -> None:
     """List what is on the blacklist."""
@@ -81,8 +71,8 @@ def list_entries(*, everything: bool, kubeconfig: str, namespace: str, as_json: 
 @click.option("--days", type=click.IntRange(min=1), help="How long; for ever without it.")
 @_reason
 @_by
-@_kubeconfig
-@_namespace
+@kubeconfig_option
+@namespace_option
 @_json
 def add(
     *,
@@ -121,8 +111,8 @@ def add(
 @click.argument("what")
 @_reason
 @_by
-@_kubeconfig
-@_namespace
+@kubeconfig_option
+@namespace_option
 @_json
 def clear(
     *, what: str, reason: str, by: str, kubeconfig: str, namespace: str, as_json: bool

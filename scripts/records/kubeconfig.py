@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any, cast
 
+import click
 import yaml
 from lightkube import Client, KubeConfig
 from lightkube.core.exceptions import ConfigError
@@ -13,10 +14,23 @@ from scripts.gate.api import Api
 from scripts.gate.patience import Patience
 from scripts.records.config_maps import ConfigMapShelf
 
-__all__ = ["open_shelf", "read_kubeconfig"]
+__all__ = ["kubeconfig_option", "namespace_option", "open_shelf", "read_kubeconfig"]
 
 PATIENCE_SECONDS = 20
 """A person waits; a gate has more patience."""
+
+
+kubeconfig_option = click.option(
+    "--kubeconfig",
+    required=True,
+    envvar="KUBECONFIG",
+    show_envvar=True,
+    help="Kubeconfig file; - for standard input.",
+)
+namespace_option = click.option(
+    "--namespace", default="trainyard-gate", show_default=True, help="Where the gate runs."
+)
+"""What every command asks for that reads a cluster's shelves."""
 
 
 def open_shelf(kind: str, kubeconfig: str, namespace: str) -> ConfigMapShelf:
