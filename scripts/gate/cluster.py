@@ -12,7 +12,7 @@ from scripts.gate.api import Api
 from scripts.gate.jobs import CONTAINER, GateJob
 from scripts.gate.objects import Manifest, items, labels, mapping
 from scripts.gate.pods import Standing, holds_gpus, standing
-from scripts.gate.ports import JobResult, Mark, NodeState, Progress
+from scripts.gate.ports import Condition, JobResult, Mark, NodeState, Progress, ignore
 from scripts.nccl.text import names, words
 
 __all__ = ["GATE_LABEL", "REASON", "TAINT", "KubeCluster", "node_change", "node_state"]
@@ -75,6 +75,7 @@ class KubeCluster:
         jobs: Sequence[GateJob],
         seconds: float,
         read: Callable[[GateJob, Iterable[str]], T],
+        seen: Callable[[GateJob, JobResult[T]], None] = ignore,
     ) -> dict[str, JobResult[T]]:
         """Run Jobs side by side, read the log that speaks for each, and delete them."""
         self.create([job.manifest for job in jobs])
@@ -89,6 +90,7 @@ class KubeCluster:
                 state = states.get(name, Standing("no pod was created for it"))
                 if state.ended or late:
                     results[name] = self._result(job, state, read, late=not state.ended)
+                    seen(job, results[name])
                     del pending[name]
             if pending:
                 line = _waiting(pending, states)
@@ -161,6 +163,10 @@ def node_state(node: Manifest) -> NodeState:
         passed=known.get(GATE_LABEL) == Mark.OPEN.value and not tainted,
         devices=_devices(mapping(node, "status").get("allocatable", {})),
         place=tuple(known[label] for label in PLACE_LABELS if label in known),
+        conditions={
+            each["type"]: Condition(each["status"], each.get("reason", ""), each.get("message", ""))
+            for each in conditions
+        },
     )
 
 

@@ -130,14 +130,39 @@ class JobMaker:
 
     def node_check(self, label: str, node: str, seconds: float) -> GateJob:
         """Return the Job that captures one node."""
-        pod = self._pod(
-            "node",
-            [node],
+        return self.node_job(
+            label,
+            node,
+            seconds,
+            check="node",
             script="node_check.sh",
             environment={},
             capabilities=["SYSLOG", "IPC_LOCK"],
         )
-        return self._job(f"{self.run_name}-{label}", [node], pod, seconds)
+
+    def node_job(  # noqa: PLR0913 - each tells one thing of the pod
+        self,
+        label: str,
+        node: str,
+        seconds: float,
+        *,
+        check: str,
+        script: str,
+        environment: Mapping[str, str],
+        capabilities: Sequence[str],
+        volumes: Sequence[Manifest] = (),
+        mounts: Sequence[Manifest] = (),
+    ) -> GateJob:
+        """Return a Job of one pod that runs a script of ``scripts/jobs`` on a node.
+
+        ``check`` names it: the label by which such Jobs are found.
+        """
+        pod = self._pod(
+            check, [node], script=script, environment=environment, capabilities=capabilities
+        )
+        pod["volumes"] += map(dict, volumes)
+        pod["containers"][0]["volumeMounts"] += map(dict, mounts)
+        return self._job(f"{self.run_name}-{label}", [node], pod, seconds, check)
 
     def all_reduce(
         self, label: str, nodes: Sequence[str], seconds: float, collective: str = "all_reduce"
@@ -173,10 +198,11 @@ class JobMaker:
         pod["containers"][0]["volumeMounts"].append(
             {"name": "ssh", "mountPath": "/etc/gate-ssh", "readOnly": True}
         )
-        return self._job(name, nodes, pod, seconds)
+        return self._job(name, nodes, pod, seconds, "all-reduce")
 
-    def _job(self, name: str, nodes: Sequence[str], pod: Manifest, seconds: float) -> GateJob:
-        check = "all-reduce" if "subdomain" in pod else "node"
+    def _job(
+        self, name: str, nodes: Sequence[str], pod: Manifest, seconds: float, check: str
+    ) -> GateJob:
         labels = {**self.labels, "trainyard.dev/check": check}
         manifest = {
             "apiVersion": "batch/v1",

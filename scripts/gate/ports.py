@@ -1,14 +1,14 @@
 """What the gate needs of a cluster, so that the flow can be run against one in memory."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar
 
 from scripts.gate.jobs import GateJob
 from scripts.gate.objects import Manifest
 
-__all__ = ["Cluster", "JobResult", "Mark", "NodeState", "Progress"]
+__all__ = ["Cluster", "Condition", "JobResult", "Mark", "NodeState", "Progress", "ignore"]
 
 T = TypeVar("T")
 
@@ -24,13 +24,22 @@ class Mark(StrEnum):
     HOLD = "unknown"
 
 
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a condition of a node says: its status (``True``, ``False`` or ``Unknown``), and why."""
+
+    status: str
+    reason: str = ""
+    message: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeState:
     """A node as the API shows it.
 
     ``passed``: an earlier gate opened it and it carries no taint. ``devices``: how many of each
     extended resource it offers. ``place``: the network nodes above it, from the widest on; empty
-    where EC2 tells none.
+    where EC2 tells none. ``conditions``: the node's conditions, by type.
     """
 
     name: str
@@ -41,6 +50,7 @@ class NodeState:
     passed: bool
     devices: Mapping[str, int]
     place: tuple[str, ...] = ()
+    conditions: Mapping[str, Condition] = field(default_factory=dict[str, Condition])
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +59,10 @@ class JobResult(Generic[T]):
 
     value: T | None
     problem: str = ""
+
+
+def ignore(_job: GateJob, _result: JobResult[Any]) -> None:
+    """Look at no result before all are there."""
 
 
 class Cluster(Protocol):
@@ -71,8 +85,13 @@ class Cluster(Protocol):
         jobs: Sequence[GateJob],
         seconds: float,
         read: Callable[[GateJob, Iterable[str]], T],
+        seen: Callable[[GateJob, JobResult[T]], None] = ignore,
     ) -> dict[str, JobResult[T]]:
-        """Run Jobs side by side for ``seconds`` at most, read their logs, and delete them."""
+        """Run Jobs side by side for ``seconds`` at most, read their logs, and delete them.
+
+        ``read`` and ``seen`` get each Job with its nodes in the order of ranks; ``seen`` is called
+        as soon as a result is there.
+        """
         ...
 
     def mark(self, name: str, mark: Mark, reason: str) -> None:

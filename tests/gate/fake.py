@@ -11,7 +11,7 @@ from scripts.errors import UnknownError
 from scripts.gate.devices import wanted
 from scripts.gate.jobs import CONTAINER, GateJob
 from scripts.gate.objects import Manifest
-from scripts.gate.ports import JobResult, Mark, NodeState
+from scripts.gate.ports import JobResult, Mark, NodeState, ignore
 from scripts.gate.run import Clock, Gate, Request
 from scripts.gate.sweep import FULL_SWEEP
 from scripts.gate.verdict import WaveVerdict
@@ -146,6 +146,7 @@ class FakeCluster:
         jobs: Sequence[GateJob],
         seconds: float,
         read: Callable[[GateJob, Iterable[str]], T],
+        seen: Callable[[GateJob, JobResult[T]], None] = ignore,
     ) -> dict[str, JobResult[T]]:
         self.rounds.append([job.nodes for job in jobs])
         self.jobs += jobs
@@ -155,7 +156,10 @@ class FakeCluster:
             self.states[lost] = replace(self.states[lost], ready=False)
         met = [name for job in jobs for name in job.nodes]
         assert len(met) == len(set(met)), "a node cannot run two Jobs at once"
-        return {job.name: self._answer(job, seconds, read) for job in jobs}
+        results = {job.name: self._answer(job, seconds, read) for job in jobs}
+        for job in jobs:
+            seen(job, results[job.name])
+        return results
 
     def _answer(
         self, job: GateJob, seconds: float, read: Callable[[GateJob, Iterable[str]], T]
