@@ -1,7 +1,9 @@
 """What ``scripts/jobs/node_check.sh`` prints on a simulated node."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from components.catalog import InstanceType, instance_type
 from scripts.local.recordings import SimulatedNode, accelerator, text, values
@@ -16,6 +18,12 @@ GPU_IS_LOST = 15
 HUGE_PAGES = 5128
 """Pages of 2 MiB that the EFA installer reserves."""
 
+IDLE = 0x1
+"""The throttle mask of a GPU that has nothing to do."""
+
+XIDS = {"gpu": "xid_79.txt", "xid": "xid_64.txt"}
+"""Faults that the driver writes an Xid about, and what it writes."""
+
 KIB_PER_GIB = 2**20
 SECTORS_PER_GB = 10**9 // 512
 LARGEST_DISK_GB = 3800
@@ -25,19 +33,33 @@ KERNELS_SHARE = 0.98
 Section = tuple[str, Sequence[str], int]
 
 
-def node_check_log(node: SimulatedNode) -> str:
-    """Return the stream of the node check on this node."""
+def node_check_log(
+    node: SimulatedNode, only: Collection[str] = (), *, diagnostics: bool = False
+) -> str:
+    """Return the stream of the node check on this node.
+
+    Parameters
+    ----------
+    node
+        The node, with what is wrong with it.
+    only
+        The sections that were asked for; all when none is named.
+    diagnostics
+        Whether DCGM's diagnostics were asked for (CHECK_DCGM).
+    """
     instance = instance_type(node.instance_type)
     buses: list[str] = values()["buses"][: accelerator(instance).count]
     lost = buses[0] if "gpu" in node.faults else None
     answering = [bus for bus in buses if bus != lost]
-    sections = [
+    every = [
         *_gpu_sections(node, instance, answering, lost),
         *_bus_sections(instance, buses, lost),
-        *_host_sections(instance, lost),
+        *_host_sections(node, instance, buses),
         *_efa_sections(instance),
         *_kernel_sections(node, instance),
+        *(_diagnostics(node, answering) if diagnostics else ()),
     ]
+    sections = [each for each in every if not only or each[0] in only]
     done = " ".join([DONE, *(f"{name}={len(lines)}" for name, lines, _ in sections)])
     return "\n".join([FIRST, *(line for each in sections for line in _stream(*each)), done, ""])
 
@@ -49,7 +71,7 @@ def _stream(name: str, lines: Sequence[str], code: int) -> list[str]:
 def _gpu_sections(
     node: SimulatedNode, instance: InstanceType, buses: list[str], lost: str | None
 ) -> Iterator[Section]:
-    known, links = values(), profile(instance)
+    known, links, faults = values(), profile(instance), node.faults
     product = known["products"][accelerator(instance).name]
     code = GPU_IS_LOST if lost else 0
     gone = (
@@ -65,8 +87,11 @@ def _gpu_sections(
         for index, bus, uuid, serial in ids
     ]
     yield "gpus", [*gone, *named], code
+    # What is wrong is wrong with the first GPU that answers.
     blocks = [
         {
+            "dram": int("ecc" in faults and index == 0),
+            "slowdown": "Active" if "throttle" in faults and index == 0 else "Not Active",
             "bus": f"00000000:{bus.upper()}.0",
             "product": product,
             "uuid": uuid,
@@ -75,24 +100,66 @@ def _gpu_sections(
             "state": "Completed" if links.fabric == "reported" else "N/A",
             "status": "Success" if links.fabric == "reported" else "N/A",
         }
-        for _, bus, uuid, serial in ids
+        for index, bus, uuid, serial in ids
     ]
     yield "ecc", [*gone, *_blocks("gpu_ecc.txt", blocks)], code
-    yield "remapped", [*gone, *(f"{each['bus']}, No, No, 0" for each in blocks)], code
+    failures = ["Yes" if each["dram"] else "No" for each in blocks]
+    rows = [
+        f"{each['bus']}, No, {failed}, {each['dram']}"
+        for each, failed in zip(blocks, failures, strict=True)
+    ]
+    yield "remapped", [*gone, *rows], code
     yield "retired", [*gone, *(f"{index}, [N/A], [N/A], [N/A]" for index, *_ in ids)], code
     one = f"Enabled, Disabled, {known['power_limit']}, {known['max_clock']}, 32"
     yield "settings", [*gone, *(f"{index}, {one}" for index, *_ in ids)], code
-    masks = [f"{index}, 0x0000000000000001" for index, *_ in ids]
+    mask = [known["throttled"] if "throttle" in faults else IDLE, *[IDLE] * (len(ids) - 1)]
+    masks = [f"{index}, {mask[index]:#018x}" for index, *_ in ids]
     yield "throttle", [*gone, "index, clocks_event_reasons.active", *masks], code
-    yield "pcie", [*gone, *(f"{index}, 16, 16, 5, 5" for index, *_ in ids)], code
+    lanes = [8 if "pcie" in faults else 16, *[16] * (len(ids) - 1)]
+    yield "pcie", [*gone, *(f"{index}, {lanes[index]}, 16, 5, 5" for index, *_ in ids)], code
     speed = known["nvlinks"].get(int(links.nvlink_gbps))
     heads = [f"GPU {index}: {product} (UUID: {uuid})" for index, _, uuid, _ in ids]
     up = [f"\t Link {link}: {speed}" for link in range(links.nvlinks)]
     clean = [line for link in range(links.nvlinks) for line in _no_errors(link)]
-    yield "nvlink", [*gone, *(line for head in heads for line in (head, *up))], code
+    states = [line for head in heads for line in (head, *up)]
+    if "nvlink" in faults and up:
+        states[len(up)] = f"\t Link {links.nvlinks - 1}: <inactive>"
+    yield "nvlink", [*gone, *states], code
     yield "nvlink-errors", [*gone, *(line for head in heads for line in (head, *clean))], code
     yield "topology", [*gone, *_matrix(len(ids), links.nvlinks)], code
     yield "fabric", [*gone, *_blocks("gpu_query.txt", blocks)], code
+
+
+def _diagnostics(node: SimulatedNode, answering: Sequence[str]) -> Iterator[Section]:
+    """Print like ``dcgmi diag -j`` of DCGM 4: a result for each GPU of each test."""
+    known = values()["dcgm"]
+    fault = known["fault"] if "dcgm" in node.faults else {}
+    categories = [
+        {
+            "category": category,
+            "tests": [_test(name, len(answering), fault) for name in tests],
+        }
+        for category, tests in known["tests"].items()
+    ]
+    document = {
+        "DCGM Diagnostic": {"test_categories": categories},
+        "metadata": {
+            "Driver Version Detected": values()["driver"],
+            "version": known["version"],
+        },
+    }
+    yield "dcgm", json.dumps(document, indent=2).splitlines(), fault.get("code", 0)
+
+
+def _test(name: str, gpus: int, fault: Mapping[str, Any]) -> Mapping[str, object]:
+    results: list[dict[str, object]] = [
+        {"entity_group": "GPU", "entity_group_id": 1, "entity_id": gpu, "status": "Pass"}
+        for gpu in range(gpus)
+    ]
+    if name == fault.get("test"):
+        results[0] |= {"status": "Fail", "warnings": [fault["warning"]]}
+    summary = "Fail" if name == fault.get("test") else "Pass"
+    return {"name": name, "results": results, "test_summary": {"status": summary}}
 
 
 def _no_errors(link: int) -> Iterator[str]:
@@ -123,13 +190,12 @@ def _bus_sections(instance: InstanceType, buses: list[str], lost: str | None) ->
     yield "efa", devices, 0
 
 
-def _host_sections(instance: InstanceType, lost: str | None) -> Iterator[Section]:
+def _host_sections(
+    node: SimulatedNode, instance: InstanceType, buses: Sequence[str]
+) -> Iterator[Section]:
     log = text("kernel_log.txt", {"driver": values()["driver"]})
-    if lost:
-        log.append(
-            f"[  913.207764] NVRM: Xid (PCI:0000:{lost}): 79, pid='<unknown>', name=<unknown>, "
-            "GPU has fallen off the bus."
-        )
+    for kind in sorted(node.faults & XIDS.keys()):
+        log += text(XIDS[kind], {"bus": buses[0]})
     yield "kernel-log", [*log, "lines read: 2146"], 0
     yield "memlock", ["unlimited"], 0
     usable = int(instance.memory_gib * KIB_PER_GIB * KERNELS_SHARE)
