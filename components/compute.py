@@ -69,6 +69,8 @@ class AcceleratorPool(pulumi.ComponentResource):
                 instance_type=config.instance_type,
                 efa=config.efa,
                 floor_gbps=config.floor_gbps,
+                replace=config.to_replace(nodes),
+                repaired=config.repair.enabled,
                 image_release=self._release,
                 template_version=template.latest_version.apply(str),
                 group=group,

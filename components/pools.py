@@ -8,6 +8,7 @@ from pydantic import Field
 from components.capacity import CapacityConfig, OnDemand
 from components.catalog import InstanceType, instance_type
 from components.catalog.floors import floor
+from components.catalog.replacement import budget, obstacle
 from components.layout import Interface, layout
 from components.settings import (
     REPLACES,
@@ -106,6 +107,10 @@ class PoolConfig(Section):
     repair: RepairConfig = RepairConfig()
     """What EKS may repair by itself."""
 
+    replace_bad: Annotated[int, Field(ge=0, le=64)] | None = None
+    """Nodes of a wave that its gate may replace within a week when they prove bad; 0 is never. A
+    tenth of the wave and at least one when left out, where the capacity gives another instance."""
+
     @property
     def nodes(self) -> int:
         """Nodes of all waves."""
@@ -133,6 +138,12 @@ class PoolConfig(Section):
     def addresses_per_node(self) -> int:
         """Addresses of a node itself, without those of its pods: EFA-only interfaces have none."""
         return sum(each.kind == "interface" for each in self.node_interfaces)
+
+    def to_replace(self, nodes: int) -> int:
+        """Return how many bad nodes of a wave of ``nodes`` its gate may replace."""
+        if obstacle(self.instance_type, self.capacity.source):
+            return 0
+        return budget(nodes) if self.replace_bad is None else self.replace_bad
 
     @rule("waves")
     def _first_wave_is_small(self) -> Iterator[Problem]:
@@ -175,6 +186,16 @@ class PoolConfig(Section):
                 "capacity",
                 f"buys {self.capacity.source}, but EC2 sells {kind.name} as "
                 f"{' or '.join(kind.usage_classes)} only; use such a source",
+            )
+
+    @rule("instance_type", "capacity", "replace_bad")
+    def _can_be_replaced(self) -> Iterator[Problem]:
+        why = obstacle(self.instance_type, self.capacity.source)
+        if self.replace_bad and why:
+            yield Problem(
+                "replace_bad",
+                f"is {self.replace_bad}, but {why}; set it to 0, and give bad nodes back to AWS "
+                "support",
             )
 
     @rule("ami", "ami_release")

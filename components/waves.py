@@ -35,7 +35,11 @@ class Capacity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wave:
-    """What a gate must know of a wave of nodes."""
+    """What a gate must know of a wave of nodes.
+
+    ``replace`` is how many bad nodes it may replace, 0 for none; ``repaired`` tells whether EKS
+    repairs nodes of the wave by itself, so that the gate leaves those alone.
+    """
 
     pool: str
     number: int
@@ -43,6 +47,8 @@ class Wave:
     instance_type: str
     efa: bool
     floor_gbps: float | None
+    replace: int
+    repaired: bool
     image_release: str
     template_version: pulumi.Output[str]
     group: pulumi.Resource

@@ -102,6 +102,28 @@ def test_a_gate_is_told_what_it_has_to_prove() -> None:
     assert {w.image_release for w in waves} == {"1.35.7-20261001"}
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({}, [(1, True), (1, True)]),
+        ({"waves": [3, 36]}, [(1, True), (3, True)]),
+        ({"replace_bad": 2, "repair": {"enabled": False}}, [(2, False), (2, False)]),
+        ({"replace_bad": 0, "capacity": BLOCK}, [(0, True), (0, True)]),
+    ],
+    ids=str,
+)
+def test_a_gate_is_told_how_many_bad_nodes_it_may_replace_and_whether_eks_does(
+    settings: dict[str, object], told: list[tuple[int, bool]]
+) -> None:
+    _, waves = pool(**settings)
+    assert [(wave.replace, wave.repaired) for wave in waves] == told
+
+
+def test_how_many_may_be_replaced_changes_no_group() -> None:
+    before, after = pool()[0], pool(replace_bad=5)[0]
+    assert before.named("pool-2", "NodeGroup") == after.named("pool-2", "NodeGroup")
+
+
 def test_security_groups_stand_in_the_interfaces_and_no_subnet_does() -> None:
     engine, _ = pool(layout="wide")
     template = engine.only("LaunchTemplate")
