@@ -4,14 +4,28 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from components.catalog import Accelerator, InstanceType
 from scripts.errors import UsageError
+from scripts.gate.mpi import host_names, mpi_job
 from scripts.gate.objects import Manifest
+from scripts.gate.silence import silent_seconds
 from scripts.nccl.expectation import sweep
 
-__all__ = ["CONTAINER", "GateJob", "JobMaker", "accelerator", "require_digest"]
+__all__ = [
+    "CHECK_LABEL",
+    "CONTAINER",
+    "QUEUE",
+    "QUEUE_LABEL",
+    "ROUND_LABEL",
+    "RUN_LABEL",
+    "GateJob",
+    "JobKind",
+    "JobMaker",
+    "accelerator",
+    "require_digest",
+]
 
 SCRIPTS = Path(__file__).parents[1] / "jobs"
 
@@ -19,12 +33,29 @@ CONTAINER: Final = "check"
 NCCL_TESTS: Final = "/opt/nccl-tests/build"
 """Where the image of the checks has its programs."""
 
+JobKind = Literal["Job", "MPIJob"]
+
+RUN_LABEL: Final = "trainyard.dev/run"
+CHECK_LABEL: Final = "trainyard.dev/check"
+ROUND_LABEL: Final = "trainyard.dev/round"
+"""What Jobs that run side by side share, so that they can be deleted at once."""
+
+QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
+POOL_LABEL: Final = "trainyard.dev/pool"
+
+QUEUE: Final = "gate"
+PRIORITY: Final = "gate"
+"""Names of the gate's queue and of its priority class in the scheduler layer."""
+
 SSH_PORT: Final = 2222
 HUGE_PAGES: Final = "5120Mi"
 """What libfabric takes for the bounce buffers of one node (awsome-distributed-ai nccl-tests)."""
 
 KEEP_FINISHED_SECONDS: Final = 3600
 """Jobs are deleted by the gate; this cleans up after one that was killed."""
+
+ALL_REDUCE: Final = "all-reduce"
 
 _DIGEST = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
 
@@ -38,15 +69,25 @@ TOLERATIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class GateJob:
-    """A Job to run: its name, the nodes it was made for, and whose log speaks for it."""
+    """A Job or MPIJob to run.
+
+    ``nodes`` are those it was made for; once it has run, they are in the order of ranks.
+    """
 
     name: str
     nodes: tuple[str, ...]
     manifest: Manifest
 
     @property
+    def kind(self) -> JobKind:
+        """What it is to the API."""
+        return self.manifest["kind"]
+
+    @property
     def hosts(self) -> tuple[str, ...]:
         """Host names of its pods, in rank order."""
+        if self.kind == "MPIJob":
+            return host_names(self.name, len(self.nodes))
         return tuple(f"{self.name}-{index}" for index in range(len(self.nodes)))
 
 
@@ -74,7 +115,11 @@ def accelerator(instance: InstanceType) -> Accelerator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobMaker:
-    """Makes the objects of one run of the gate; all carry its labels."""
+    """Makes the Jobs of one run of the gate; all carry its labels.
+
+    ``queue`` is the LocalQueue that they wait in, None where no Kueue runs; ``priority`` is the
+    WorkloadPriorityClass that they have in it.
+    """
 
     run: str
     pool: str
@@ -82,6 +127,8 @@ class JobMaker:
     namespace: str
     image: str
     instance: InstanceType
+    queue: str | None = QUEUE
+    priority: str = PRIORITY
 
     @property
     def run_name(self) -> str:
@@ -93,40 +140,9 @@ class JobMaker:
         """Labels of every object of the run."""
         return {
             "app.kubernetes.io/name": "trainyard-gate",
-            "trainyard.dev/run": self.run,
+            RUN_LABEL: self.run,
             "trainyard.dev/gate-of": f"{self.pool}-{self.wave}",
         }
-
-    def shared(self, private_key: str, public_key: str) -> list[Manifest]:
-        """Return the Service that names the pods, and the Secret with the run's key pair."""
-        meta = {"name": self.run_name, "namespace": self.namespace, "labels": self.labels}
-        service = {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": meta,
-            "spec": {
-                "clusterIP": "None",
-                "publishNotReadyAddresses": True,
-                "selector": {
-                    "trainyard.dev/run": self.run,
-                    "trainyard.dev/check": "all-reduce",
-                },
-                "ports": [{"name": "ssh", "port": SSH_PORT}],
-            },
-        }
-        secret = {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": meta,
-            "immutable": True,
-            "stringData": {
-                "id": private_key,
-                "id.pub": public_key,
-                # The pods' host key is the same pair: nobody else holds it.
-                "known_hosts": f"* {public_key}",
-            },
-        }
-        return [service, secret]
 
     def node_check(self, label: str, node: str, seconds: float) -> GateJob:
         """Return the Job that captures one node."""
@@ -162,69 +178,87 @@ class JobMaker:
         )
         pod["volumes"] += map(dict, volumes)
         pod["containers"][0]["volumeMounts"] += map(dict, mounts)
-        return self._job(f"{self.run_name}-{label}", [node], pod, seconds, check)
+        meta = self._meta(label, check)
+        manifest = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": meta,
+            "spec": {
+                "backoffLimit": 0,
+                "activeDeadlineSeconds": int(seconds),
+                "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
+                "template": {"metadata": self._pod_meta(check), "spec": pod},
+            },
+        }
+        return GateJob(meta["name"], (node,), manifest)
 
     def all_reduce(
         self, label: str, nodes: Sequence[str], seconds: float, collective: str = "all_reduce"
     ) -> GateJob:
-        """Return the Indexed Job that runs one collective over ``nodes``; index 0 launches it.
+        """Return the MPIJob that runs one collective over ``nodes``; rank 0 launches it.
 
-        It is an all-reduce if nothing else is asked for, and its pods carry that name in any case:
-        the Service knows them by it.
+        It is an all-reduce if nothing else is asked for, and its pods carry that name in any case.
         """
-        name = f"{self.run_name}-{label}"
-        sizes = sweep(self.instance)
-        pod = self._pod(
-            "all-reduce",
-            nodes,
-            script="all_reduce.sh",
-            environment={
-                "GATE_JOB": name,
-                "GATE_SERVICE": self.run_name,
-                "GATE_NODES": str(len(nodes)),
-                "GATE_GPUS": str(accelerator(self.instance).count),
-                "GATE_MIN_BYTES": str(sizes.low),
-                "GATE_MAX_BYTES": str(sizes.high),
-                "GATE_SSH_PORT": str(SSH_PORT),
-                "GATE_SECONDS": str(int(seconds)),
-                "GATE_BINARY": f"{NCCL_TESTS}/{collective}_perf",
-            },
-            capabilities=["IPC_LOCK"],
-        )
-        pod["subdomain"] = self.run_name
-        pod["volumes"].append(
-            {"name": "ssh", "secret": {"secretName": self.run_name, "defaultMode": 0o400}}
-        )
-        pod["containers"][0]["volumeMounts"].append(
-            {"name": "ssh", "mountPath": "/etc/gate-ssh", "readOnly": True}
-        )
-        return self._job(name, nodes, pod, seconds, "all-reduce")
-
-    def _job(
-        self, name: str, nodes: Sequence[str], pod: Manifest, seconds: float, check: str
-    ) -> GateJob:
-        labels = {**self.labels, "trainyard.dev/check": check}
-        manifest = {
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": {"name": name, "namespace": self.namespace, "labels": labels},
-            "spec": {
-                "completionMode": "Indexed",
-                "completions": len(nodes),
-                "parallelism": len(nodes),
-                "backoffLimit": 0,
-                "activeDeadlineSeconds": int(seconds),
-                "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
-                "template": {
-                    "metadata": {
-                        "labels": labels,
-                        "annotations": {"karpenter.sh/do-not-disrupt": "true"},
+        sizes, count = sweep(self.instance), accelerator(self.instance).count
+        meta = self._meta(label, ALL_REDUCE)
+        launcher, worker = (
+            self._pod(
+                ALL_REDUCE,
+                nodes,
+                script=script,
+                environment={"GATE_SSH_PORT": str(SSH_PORT), **environment},
+                capabilities=["IPC_LOCK"],
+            )
+            for script, environment in (
+                (
+                    "all_reduce.sh",
+                    {
+                        "GATE_JOB": meta["name"],
+                        "GATE_NODES": str(len(nodes)),
+                        "GATE_GPUS": str(count),
+                        "GATE_MIN_BYTES": str(sizes.low),
+                        "GATE_MAX_BYTES": str(sizes.high),
+                        "GATE_SECONDS": str(int(seconds)),
+                        "GATE_SILENT_SECONDS": str(silent_seconds(len(nodes))),
+                        "GATE_BINARY": f"{NCCL_TESTS}/{collective}_perf",
                     },
-                    "spec": pod,
-                },
-            },
+                ),
+                ("serve_ssh.sh", {}),
+            )
+        )
+        # Where no queue starts it, the launcher is made once all workers take connections.
+        worker["containers"][0]["readinessProbe"] = {
+            "tcpSocket": {"port": SSH_PORT},
+            "periodSeconds": 2,
         }
-        return GateJob(name, tuple(nodes), manifest)
+        manifest = mpi_job(
+            meta,
+            pod_metadata=self._pod_meta(ALL_REDUCE),
+            launcher=launcher,
+            worker=worker,
+            nodes=len(nodes),
+            slots=count,
+            seconds=seconds,
+            keep_seconds=KEEP_FINISHED_SECONDS,
+        )
+        return GateJob(meta["name"], tuple(nodes), manifest)
+
+    def _meta(self, label: str, check: str) -> Manifest:
+        """Return the metadata of a Job: only here does Kueue look for its own labels."""
+        queue = (
+            {} if self.queue is None else {QUEUE_LABEL: self.queue, PRIORITY_LABEL: self.priority}
+        )
+        return {
+            "name": f"{self.run_name}-{label}",
+            "namespace": self.namespace,
+            "labels": {**self.labels, CHECK_LABEL: check, ROUND_LABEL: _round(label), **queue},
+        }
+
+    def _pod_meta(self, check: str) -> Manifest:
+        return {
+            "labels": {**self.labels, CHECK_LABEL: check},
+            "annotations": {"karpenter.sh/do-not-disrupt": "true"},
+        }
 
     def _pod(
         self,
@@ -260,6 +294,8 @@ class JobMaker:
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "terminationGracePeriodSeconds": 5,
+            # By this Kueue finds the flavor of the pool; the affinity names the nodes themselves.
+            "nodeSelector": {POOL_LABEL: self.pool},
             "affinity": _on(nodes),
             "tolerations": [dict(toleration) for toleration in TOLERATIONS],
             "containers": [container],
@@ -270,6 +306,12 @@ class JobMaker:
                 }
             ],
         }
+
+
+def _round(label: str) -> str:
+    """Return what the labels of Jobs that run side by side begin with: r0 of r0-17, n of n17."""
+    head, dash, _ = label.rpartition("-")
+    return head if dash else label.rstrip("0123456789")
 
 
 def _on(nodes: Sequence[str]) -> Manifest:

@@ -33,9 +33,10 @@ def run_judgement(result: JobResult[Judgement]) -> Judgement:
 
 def by_node(judgement: Judgement, job: GateJob) -> Judgement:
     """Name nodes where the log names the pods that ran on them, which are gone by then."""
-    pod = re.compile(rf"{re.escape(job.name)}-(\d+)\b")
+    nodes = dict(zip(job.hosts, job.nodes, strict=True))
+    host = re.compile(rf"{re.escape(job.name)}-[a-z0-9]+(?:-\d+)?\b")
     findings = tuple(
-        replace(found, message=pod.sub(lambda seen: job.nodes[int(seen[1])], found.message))
+        replace(found, message=host.sub(lambda seen: nodes.get(seen[0], seen[0]), found.message))
         for found in judgement.findings
     )
     return replace(judgement, findings=findings)

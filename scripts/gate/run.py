@@ -13,7 +13,6 @@ from scripts.errors import UnknownError, UsageError
 from scripts.gate.devices import lacking
 from scripts.gate.isolate import allowance
 from scripts.gate.jobs import GateJob, JobMaker, accelerator
-from scripts.gate.keys import key_pair
 from scripts.gate.memory import Memory
 from scripts.gate.outcome import decide
 from scripts.gate.ports import Cluster, Mark, NodeState, Progress
@@ -332,7 +331,6 @@ class Gate:
         partners = self._idle_proven(good)
         if len(good) == 1 < request.nodes and not partners:
             return Proof(held={good[0]: LONELY})
-        self._cluster.create(self._maker.shared(*key_pair()))
         plan = Plan(
             allowed=allowed,
             places={node.name: node.place for node in self._cluster.nodes(request.pool)},
