@@ -82,26 +82,27 @@ class Api:
             ),
         )
 
-    def change_node(self, name: str, change: Callable[[Manifest], Manifest]) -> bool:
+    def change_node(self, name: str, change: Callable[[Manifest], Manifest | None]) -> bool:
         """Patch a node by what ``change`` makes of it; a change in between is read again.
 
-        False if the node is gone.
+        False if the node is gone, or ``change`` made nothing of it.
         """
 
-        def action() -> None:
+        def action() -> bool:
             node = self._client.get(Node, name).to_dict()
-            self._client.patch(Node, name, change(node), patch_type=PatchType.MERGE)
+            patch = change(node)
+            if patch is not None:
+                self._client.patch(Node, name, patch, patch_type=PatchType.MERGE)
+            return patch is not None
 
         while True:
             try:
-                self._patience.call(f"change Node {name}", action)
+                return self._patience.call(f"change Node {name}", action)
             except ApiError as error:
                 if error.status.code == NOT_FOUND:
                     return False
                 if error.status.code != CONFLICT:
                     raise
-            else:
-                return True
 
     def delete(self, kind: Kind, name: str) -> None:
         """Delete an object and what it owns; one that is gone is no mistake."""

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from lightkube import ApiError
@@ -10,6 +11,7 @@ from lightkube import ApiError
 from scripts.errors import UnknownError
 from scripts.gate.api import Api
 from scripts.gate.jobs import CONTAINER, GateJob
+from scripts.gate.lending import lend, lent_to_other, take_back
 from scripts.gate.objects import Manifest, items, labels, mapping
 from scripts.gate.pods import Standing, holds_gpus, standing
 from scripts.gate.ports import Condition, JobResult, Mark, NodeState, Progress, ignore
@@ -101,6 +103,21 @@ class KubeCluster:
         for job in jobs:
             self._api.delete("Job", job.name)
         return results
+
+    def borrow(self, names: Sequence[str], most: int, run: str, seconds: float) -> set[str]:
+        """Borrow nodes for a run by a note on each; who was quicker keeps it."""
+        borrowed: set[str] = set()
+        for name in names:
+            if len(borrowed) >= most:
+                break
+            if self._api.change_node(name, lambda node: _loan(node, run, seconds)):
+                borrowed.add(name)
+        return borrowed
+
+    def give_back(self, names: Collection[str], run: str) -> None:
+        """Take the notes of a run off these nodes."""
+        for name in names:
+            self._api.change_node(name, lambda node: take_back(node, run))
 
     def mark(self, name: str, mark: Mark, reason: str) -> None:
         """Write the mark on a node, and open or shut it."""
@@ -197,6 +214,11 @@ def node_change(node: Manifest, mark: Mark, reason: str) -> Manifest:
     elif failed_before:
         change["spec"]["unschedulable"] = False
     return change
+
+
+def _loan(node: Manifest, run: str, seconds: float) -> Manifest | None:
+    now = datetime.now(tz=UTC)
+    return None if lent_to_other(node, run, now) else lend(node, run, now, seconds)
 
 
 def _waiting(pending: dict[str, GateJob], states: dict[str, Standing]) -> str:

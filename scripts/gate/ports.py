@@ -94,6 +94,14 @@ class Cluster(Protocol):
         """
         ...
 
+    def borrow(self, names: Sequence[str], most: int, run: str, seconds: float) -> set[str]:
+        """Borrow nodes for a run, ``most`` of them at most; leave those that another one has."""
+        ...
+
+    def give_back(self, names: Collection[str], run: str) -> None:
+        """End the loans of these nodes to a run."""
+        ...
+
     def mark(self, name: str, mark: Mark, reason: str) -> None:
         """Write on a node what came of it, and open or shut it."""
         ...

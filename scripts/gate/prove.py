@@ -37,7 +37,7 @@ from scripts.nccl.judge import Judgement
 from scripts.nccl.text import names, words
 from scripts.verdicts import Verdict, overall
 
-__all__ = ["Plan", "Proof", "prove"]
+__all__ = ["SWEEP_NODES", "Plan", "Proof", "prove"]
 
 SWEEP_NODES: Final = 4
 """Nodes of a sweep at least, where there are so many: on two, half of all traffic stays inside."""

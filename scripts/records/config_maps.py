@@ -29,10 +29,14 @@ CONFLICT, NOT_FOUND = 409, 404
 class ConfigMapShelf:
     """Documents of one kind, as ConfigMaps with a label that names the kind."""
 
-    def __init__(self, api: Api, namespace: str, kind: str) -> None:
+    def __init__(
+        self, api: Api, namespace: str, kind: str, *, owner: Mapping[str, str] | None = None
+    ) -> None:
+        """Take the documents of a ``kind``; with ``owner``, only those with these labels too."""
         self._api = api
         self._namespace = namespace
         self._kind = kind
+        self._owner = dict(owner or {})
 
     def documents(self) -> list[Document]:
         """Return all of them, in order of name."""
@@ -53,6 +57,7 @@ class ConfigMapShelf:
                     "name": self._object(name),
                     "namespace": self._namespace,
                     "labels": {
+                        **self._owner,
                         "app.kubernetes.io/name": "trainyard",
                         KIND_LABEL: self._kind,
                         NAME_LABEL: name,
@@ -85,7 +90,7 @@ class ConfigMapShelf:
         return f"{self._kind}-{name}"
 
     def _list(self, wanted: Mapping[str, str]) -> list[Document]:
-        found = self._api.list("ConfigMap", {KIND_LABEL: self._kind, **wanted})
+        found = self._api.list("ConfigMap", {**self._owner, KIND_LABEL: self._kind, **wanted})
         return sorted(map(_document, found), key=lambda document: document.name)
 
 

@@ -96,6 +96,7 @@ class FakeCluster:
     faults: dict[str, set[str]] = field(default_factory=dict)
     shows: list[Shows] = field(default_factory=list)
     busy_nodes: set[str] = field(default_factory=set)
+    lent: dict[str, str] = field(default_factory=dict)
     marks: dict[str, tuple[Mark, str]] = field(default_factory=dict)
     stored: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     objects: list[str] = field(default_factory=list)
@@ -191,6 +192,16 @@ class FakeCluster:
         kinds = frozenset(self.faults.get(name, ())) | frozenset(shown)
         state = self.states[name]
         return SimulatedNode(name, state.instance_type, kinds, state.provider_id)
+
+    def borrow(self, names: Sequence[str], most: int, run: str, seconds: float) -> set[str]:
+        assert seconds > 0
+        free = [name for name in names if self.lent.get(name, run) == run][:most]
+        self.lent |= dict.fromkeys(free, run)
+        return set(free)
+
+    def give_back(self, names: Collection[str], run: str) -> None:
+        for name in names:
+            assert self.lent.pop(name) == run
 
     def mark(self, name: str, mark: Mark, reason: str) -> None:
         self.marks[name] = (mark, reason)

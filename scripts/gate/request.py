@@ -1,0 +1,81 @@
+"""What a gate is asked to prove, and by which clock."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from components.catalog import InstanceType
+from scripts.gate.sweep import FULL_SWEEP
+
+__all__ = ["Clock", "Request"]
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Time, so that tests need not wait for it."""
+
+    now: Callable[[], datetime] = lambda: datetime.now(tz=UTC)
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is to be proved. ``timeout`` (seconds) bounds the whole run.
+
+    Parameters
+    ----------
+    nodes
+        How many nodes the wave was made with.
+    floor_gbps
+        The floor for all_reduce, instead of the catalog's.
+    again
+        Also prove nodes that passed before, as long as nothing runs on them.
+    collectives
+        What the wave must pass as a whole.
+    dcgm
+        Level of DCGM's diagnostics on every node, 1 to 4; 0 runs none.
+    storage_claim
+        Claim of the shared file system in the gate's namespace; empty checks no storage.
+    storage_mbps
+        What that file system sells to all its clients together, MB/s; None where nobody said.
+    queue
+        LocalQueue that the gate's Jobs wait in; None goes past Kueue.
+    regression
+        Whether it is a run of the schedule: idle nodes only, at the lowest priority.
+    without
+        Provider ids of machines that are about to go, and are not of the wave any more.
+    """
+
+    run: str
+    pool: str
+    wave: str
+    nodes: int
+    instance: InstanceType
+    image: str
+    namespace: str
+    timeout: float
+    floor_gbps: float | None = None
+    again: bool = False
+    collectives: tuple[str, ...] = FULL_SWEEP
+    dcgm: int = 0
+    storage_claim: str = ""
+    storage_mbps: float | None = None
+    queue: str | None = None
+    regression: bool = False
+    without: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Name of what the gate of this wave keeps in the cluster."""
+        return f"gate-{self.pool}-{self.wave}"
+
+    @property
+    def place(self) -> str:
+        """Value of the label on all that belongs to the gate of this wave."""
+        return f"{self.pool}-{self.wave}"
+
+    def same(self, other: "Request") -> bool:
+        """Tell whether another run was asked for the same, though perhaps in another time."""
+        return replace(self, run=other.run, timeout=other.timeout) == other
