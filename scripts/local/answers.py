@@ -1,9 +1,7 @@
-"""What simulated nodes print when they are checked: node captures and all-reduce logs.
+"""What simulated nodes print when they are checked: captures, storage checks, runs of collectives.
 
 Synthetic recordings in exact forms: no GPU, no EFA device and no NCCL stands behind them. Values
-and texts live under ``recorded/``. Faults: ``gpu`` (one has fallen off the bus), ``link`` (an EFA
-link is slow), ``socket`` (NCCL finds no EFA plugin, so the whole run uses sockets), ``dead`` (the
-log breaks off).
+and texts live under ``recorded/``; ``target/faults.py`` has the kinds of faults and what each does.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,21 +11,64 @@ from components.catalog import InstanceType, instance_type
 from components.catalog.floors import GIB, floor
 from scripts.local.node_answers import node_check_log
 from scripts.local.recordings import SimulatedNode, accelerator, text, values
+from scripts.local.storage_answers import storage_check_log
 from scripts.nccl.bandwidth import factor
 from scripts.node.profiles import profile
 
-__all__ = ["SimulatedNode", "all_reduce_log", "node_check_log"]
+__all__ = [
+    "SimulatedNode",
+    "all_reduce_log",
+    "answer",
+    "node_check_log",
+    "storage_check_log",
+]
+
+COLLECTIVES = "all-reduce"
+"""The label of all runs of collectives, whichever."""
 
 
-def all_reduce_log(nodes: Sequence[SimulatedNode], env: Mapping[str, str]) -> str:
+def answer(
+    check: str, nodes: Sequence[SimulatedNode], hosts: Sequence[str], env: Mapping[str, str]
+) -> str | None:
+    """Return the log that speaks for a Job of the gate; None of a check that nobody knows.
+
+    Parameters
+    ----------
+    check
+        What its pods have as their label ``trainyard.dev/check``.
+    nodes
+        Where they run, in rank order.
+    hosts
+        What its pods are called, in the same order.
+    env
+        The container's variables that stand in its specification.
+
+    Raises
+    ------
+    KeyError
+        If the container lacks a variable that the gate sets.
+    """
+    if check == "node":
+        return node_check_log(nodes[0])
+    if check == "dcgm":
+        return node_check_log(nodes[0], ("scope", "machine", "gpus", "dcgm"), diagnostics=True)
+    if check == "storage":
+        return storage_check_log(nodes[0], env)
+    return all_reduce_log(nodes, env, hosts) if check == COLLECTIVES else None
+
+
+def all_reduce_log(
+    nodes: Sequence[SimulatedNode], env: Mapping[str, str], hosts: Sequence[str] = ()
+) -> str:
     """Return what ``scripts/jobs/all_reduce.sh`` prints for ``nodes`` in rank order.
 
     ``env`` is the environment that ``scripts/gate/jobs.py`` gives the container; its GATE_BINARY
-    says which collective that is, an all-reduce where it is not set.
+    says which collective that is, an all-reduce where it is not set. ``hosts`` are made from the
+    name of the Job where they are not given.
     """
     instance = instance_type(nodes[0].instance_type)
     faults = frozenset(fault for node in nodes for fault in node.faults)
-    hosts = [f"{env['GATE_JOB']}-{index}" for index in range(len(nodes))]
+    hosts = hosts or [f"{env['GATE_JOB']}-{index}" for index in range(len(nodes))]
     low, high = int(env["GATE_MIN_BYTES"]), int(env["GATE_MAX_BYTES"])
     program = PurePosixPath(env.get("GATE_BINARY", "all_reduce_perf")).name
     lines = list(_banner(instance, hosts, (low, high), program))
@@ -35,16 +76,20 @@ def all_reduce_log(nodes: Sequence[SimulatedNode], env: Mapping[str, str]) -> st
         count = accelerator(instance).count
         lines += [f"Invalid number of GPUs: {count} requested but only {count - 1} were found.", ""]
         return "\n".join(lines)
-    lines += _messages(instance, hosts, sockets="socket" in faults)
+    lines += _messages(instance, nodes, hosts)
     collective = program.removesuffix("_perf")
     rows = list(_rows(instance, len(nodes), (low, high), faults, collective))
     lines += _HEADER
     if "dead" in faults:
         return "\n".join([*lines, rows[0][0], rows[1][0][:70]])
+    if "hang" in faults and len(nodes) > 1:
+        silence = f"gate: no output for {env.get('GATE_SILENT_SECONDS', SILENT_SECONDS)} s; stopped"
+        return "\n".join([*lines, rows[0][0], silence, STOPPED, ""])
     average = sum(busbw for _, busbw in rows) / len(rows)
     lines += [text for text, _ in rows]
+    bounds = f"{len(rows)} FAILED" if "wrong" in faults else "0 OK"
     lines += [
-        "# Out of bounds values : 0 OK",
+        f"# Out of bounds values : {bounds}",
         f"# Avg bus bandwidth    : {average:g} ",
         "#",
         f"# Collective test concluded: {program}",
@@ -53,6 +98,13 @@ def all_reduce_log(nodes: Sequence[SimulatedNode], env: Mapping[str, str]) -> st
     ]
     return "\n".join(lines)
 
+
+SILENT_SECONDS = "180"
+STOPPED = "gate: mpirun ended with exit code 143"
+"""What the script prints at its end when its watchdog has stopped a program that fell silent."""
+
+WRONG = 3
+"""Elements of each row that are not what they must be."""
 
 _HEADER = (
     "#",
@@ -67,7 +119,7 @@ _HEADER = (
 
 
 def _banner(
-    instance: InstanceType, hosts: list[str], sizes: tuple[int, int], program: str
+    instance: InstanceType, hosts: Sequence[str], sizes: tuple[int, int], program: str
 ) -> Iterator[str]:
     known, gpu = values(), accelerator(instance)
     yield "# nccl-tests version 2.18.3 nccl-headers=23004 nccl-library=23004"
@@ -87,13 +139,17 @@ def _banner(
             )
 
 
-def _messages(instance: InstanceType, hosts: list[str], *, sockets: bool) -> Iterator[str]:
+def _messages(
+    instance: InstanceType, nodes: Sequence[SimulatedNode], hosts: Sequence[str]
+) -> Iterator[str]:
     gpu, count = profile(instance), accelerator(instance).count
     ranks = len(hosts) * count
+    sockets = any("socket" in node.faults for node in nodes)
     net = "Socket/0" if sockets else "Libfabric/0/GDRDMA" if gpu.gdrdma else "Libfabric/0"
-    for position, host in enumerate(hosts):
+    for position, (node, host) in enumerate(zip(nodes, hosts, strict=True)):
         name = "nccl_sockets.txt" if sockets else "nccl_info.txt"
-        yield from text(name, {"host": host, "nics": instance.efa_interfaces})
+        nics = instance.efa_interfaces - ("nic" in node.faults)
+        yield from text(name, {"host": host, "nics": nics})
         here = f"{host}:2310:2391 [0] NCCL INFO"
         if gpu.nvls:
             yield f"{here} NVLS multicast support is available on dev 0"
@@ -119,20 +175,29 @@ def _rows(
     # Sizes count the bytes of all ranks, but for all_reduce; what is gathered is not reduced.
     shares = 1 if collective == "all_reduce" else ranks
     redop = "sum" if collective in {"all_reduce", "reduce_scatter"} else "none"
+    wrong = WRONG if "wrong" in faults else 0
     # An alltoall in place overwrites what it would be compared with.
-    compared = "N/A" if collective == "alltoall" else "0"
+    compared = "N/A" if collective == "alltoall" else str(wrong)
+    share = _share(instance, nodes, faults)
     size, high = sizes
     while size <= high:
-        busbw = _busbw(instance, nodes, size)
+        busbw = _busbw(instance, nodes, size) * share
         if "socket" in faults:
             busbw = min(busbw, values()["sockets"])
-        if "link" in faults and nodes > 1:
-            busbw *= values()["slow_link"]
         # One rank moves nothing: its bus bandwidth is 0 by definition.
         half = _half(size, busbw / ratio if ratio else busbw, ratio)
         start = f"{size:12d}  {size // shares // 4:12d}     float  {redop:>6}      -1"
-        yield f"{start}{half}  {0:6d}{half}  {compared:>6}", busbw
+        yield f"{start}{half}  {wrong:6d}{half}  {compared:>6}", busbw
         size *= 2
+
+
+def _share(instance: InstanceType, nodes: int, faults: frozenset[str]) -> float:
+    """Give what is left of the bandwidth between so many nodes."""
+    known = values()
+    if "nvlink-slow" in faults and nodes == 1 and profile(instance).nvlinks:
+        return known["slow_nvlink"]
+    slow = ("link" in faults and nodes > 1) or ("scale" in faults and nodes >= known["large_group"])
+    return known["slow_link"] if slow else 1.0
 
 
 def _half(size: int, algbw: float, ratio: float) -> str:

@@ -4,6 +4,7 @@ import json
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from typing import Any, cast
 
 import click
@@ -21,14 +22,41 @@ API_KINDS = {"api-throttle": "throttle", "api-error": "error"}
 RESTART = "apiserver-restart"
 KINDS = [*NODE_FAULTS, *API_KINDS, RESTART]
 
+OTHERS = {
+    "api-throttle": "the AWS API throttles (--seconds, --service)",
+    "api-error": "the AWS API answers with errors (--seconds, --service)",
+    RESTART: "the Kubernetes API server goes away and comes back (--seconds)",
+}
+
+
+def _described(kinds: Mapping[str, str]) -> str:
+    """Return one line a kind, as a block that click leaves as it is."""
+    return "\n".join(["\b", *(f"{kind:<19}{text}" for kind, text in kinds.items())])
+
+
+SET_HELP = f"""Set a fault.
+
+Of nodes (--node, or --pool with --wave and --index):
+
+{_described(NODE_FAULTS)}
+
+Of what the nodes need:
+
+{_described(OTHERS)}
+"""
+
 
 @click.group()
 def fault() -> None:
     """Set, list and take back faults of nodes, of the AWS API and of the API server."""
 
 
-@fault.command("set", epilog="Example: yard local fault set link --pool h100 --wave 2 --index 5")
-@click.argument("kind", type=click.Choice(KINDS))
+@fault.command(
+    "set",
+    help=SET_HELP,
+    epilog="Example: yard local fault set link --pool h100 --wave 2 --index 5",
+)
+@click.argument("kind", type=click.Choice(KINDS), metavar="KIND")
 @click.option("--node", help="One node, by its name.")
 @click.option("--pool", help="Nodes of this pool, also those still to come.")
 @click.option("--wave", help="Only of this wave of the pool.")
@@ -50,13 +78,7 @@ def set_fault(
     service: str | None,
     seconds: float,
 ) -> None:
-    r"""Set a fault.
-
-    \b
-    gpu, link, socket, dead        of nodes: --node, or --pool with --wave and --index
-    api-throttle, api-error        of the AWS API: --seconds, --service
-    apiserver-restart              of the Kubernetes API server: --seconds
-    """
+    """Set a fault; ``SET_HELP`` is what ``--help`` says."""
     home = find_home()
     if kind in NODE_FAULTS:
         home.make()

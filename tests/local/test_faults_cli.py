@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,9 @@ from click.testing import CliRunner
 
 from scripts.errors import UsageError
 from scripts.local import faults_cli
+from scripts.local.target.faults import NODE_FAULTS
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -45,9 +49,24 @@ def test_a_fault_of_the_api_wants_the_simulator(kind: str) -> None:
 
 def test_an_unknown_kind_is_refused_with_those_that_there_are() -> None:
     result = CliRunner().invoke(faults_cli.fault, ["set", "fire"])
+    kinds = [*NODE_FAULTS, "api-throttle", "api-error", "apiserver-restart"]
     assert result.exit_code == 2
     assert result.output.splitlines()[-1] == (
-        "Error: Invalid value for '{gpu|link|socket|dead|api-throttle|api-error|apiserver-restart}'"
-        ": 'fire' is not one of 'gpu', 'link', 'socket', 'dead', 'api-throttle', 'api-error',"
-        " 'apiserver-restart'."
+        "Error: Invalid value for 'KIND': 'fire' is not one of "
+        f"{', '.join(repr(kind) for kind in kinds)}."
     )
+
+
+def test_the_help_says_what_each_kind_does() -> None:
+    lines = [line.strip() for line in run("set", "--help").splitlines()]
+    assert "pcie               a GPU's PCIe link has half its lanes" in lines
+    assert "apiserver-restart  the Kubernetes API server goes away and comes back (--seconds)" in (
+        lines
+    )
+    assert not NODE_FAULTS.keys() - {line.split()[0] for line in lines if line}
+
+
+def test_the_guide_lists_every_kind() -> None:
+    guide = (ROOT / "docs" / "first-steps.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([a-z-]+)` \| (.+) \|$", guide, re.MULTILINE)
+    assert dict(listed) == {**NODE_FAULTS, **faults_cli.OTHERS}

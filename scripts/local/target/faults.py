@@ -13,11 +13,27 @@ from scripts.local.target.files import write_json
 __all__ = ["NODE_FAULTS", "Fault", "Spot", "add", "clear", "faults_at", "load", "spot"]
 
 NODE_FAULTS: Mapping[str, str] = {
-    "gpu": "one of its GPUs is bad",
-    "link": "one of its EFA links is slow",
-    "socket": "NCCL finds no EFA on it and uses sockets",
+    "devices": "its device plugin offers one GPU fewer",
+    "agent": "the node monitoring agent reports uncorrectable memory errors of a GPU",
     "dead": "it is down: not Ready, and pods there never finish",
+    "gpu": "a GPU has fallen off the bus",
+    "ecc": "a GPU had an uncorrectable memory error and cannot remap the row",
+    "xid": "the kernel log has an Xid that asks for another instance",
+    "throttle": "the hardware slows a GPU's clocks down",
+    "pcie": "a GPU's PCIe link has half its lanes",
+    "nvlink": "an NVLink is inactive",
+    "dcgm": "DCGM's memory test finds a mismatch, and nothing else does",
+    "nvlink-slow": "its NVLinks are active and slow: only a run on it alone shows that",
+    "wrong": "results of collectives are wrong",
+    "nic": "NCCL finds one EFA device fewer than there are",
+    "link": "an EFA link is slow",
+    "socket": "NCCL finds no EFA and uses sockets",
+    "hang": "collectives with other nodes stop in the middle",
+    "scale": "it is slow among eight nodes and more, and fast with fewer",
+    "storage": "the shared file system is slow there",
+    "mount": "the shared file system is not mounted there",
 }
+"""Kinds of faults, from the cheapest check that shows one to the dearest."""
 
 POOL_LABEL = "trainyard.dev/pool"
 WAVE_LABEL = "trainyard.dev/wave"

@@ -1,8 +1,8 @@
 """What a simulated container has written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 from scripts.local import answers
 from scripts.local.answers import SimulatedNode
@@ -14,11 +14,22 @@ from scripts.local.target.node_objects import DEAD, LIFE_LABEL
 __all__ = ["Logs", "NodeIsDeadError"]
 
 CHECK_LABEL = "trainyard.dev/check"
-INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
-JOB_LABEL = "batch.kubernetes.io/job-name"
 TYPE_LABEL = "node.kubernetes.io/instance-type"
 
+JOBS: Final = (
+    ("training.kubeflow.org/job-name", "training.kubeflow.org/replica-index"),
+    ("batch.kubernetes.io/job-name", "batch.kubernetes.io/job-completion-index"),
+)
+"""Labels by which the pods of an MPIJob and of a Job know it, and the rank of their host in it. The
+launcher of an MPIJob belongs to a Job of its own as well, so the MPIJob comes first."""
+
+ROLE_LABEL = "training.kubeflow.org/job-role"
+LAUNCHER = "launcher"
+
 FINISHED = ("Succeeded", "Failed")
+
+FEW = 16
+"""Up to so many nodes are asked for one by one; for more, all are listed at once."""
 
 
 class NodeIsDeadError(Exception):
@@ -51,31 +62,72 @@ class Logs:
             raise NodeIsDeadError(node["metadata"]["name"])
         check = labels(pod).get(CHECK_LABEL)
         if check is None:
-            return f"simulated: container {container} of pod {namespace}/{name} runs no program\n"
+            return _no_program(pod, container)
         if pod["status"].get("phase") not in FINISHED:
             return None
-        if check == "node":
-            return answers.node_check_log(simulated(node, faults.load(self._faults_file)))
-        return self._all_reduce(pod, namespace, container)
+        if not _speaks(pod):
+            return f"simulated: rank {_rank(pod)}; rank 0 prints the table\n"
+        return self._answer(check, pod, container)
 
-    def _all_reduce(self, pod: Json, namespace: str, container: str) -> str:
-        """Let the pod of index 0 speak for the whole run, in the order of ranks."""
-        rank = labels(pod).get(INDEX_LABEL, "0")
-        if rank != "0":
-            return f"simulated: rank {rank}; rank 0 prints the table\n"
-        job = labels(pod)[JOB_LABEL]
-        pods = sorted(self._api.pods(namespace, {JOB_LABEL: job}), key=_rank)
-        placed = [name for each in pods if (name := each["spec"].get("nodeName"))]
-        expected = self._api.job(namespace, job)["spec"]["completions"]
-        if len(placed) < expected:
-            return f"simulated: {len(placed)} of {expected} ranks have come; rank 0 waits\n"
-        nodes = {node["metadata"]["name"]: node for node in self._api.nodes()}
+    def _answer(self, check: str, pod: Json, container: str) -> str:
+        """Let a pod speak for its whole Job, in the order of ranks."""
+        env = environment(pod, container)
+        ranks = self._ranks(pod)
+        expected = int(env.get("GATE_NODES", "1"))
+        if len(ranks) < expected:
+            return f"simulated: {len(ranks)} of {expected} ranks have come; rank 0 waits\n"
         set_faults = faults.load(self._faults_file)
-        ranks = [simulated(nodes[name], set_faults) for name in placed]
+        nodes = self._nodes([each["spec"]["nodeName"] for each in ranks])
         try:
-            return answers.all_reduce_log(ranks, environment(pod, container))
+            log = answers.answer(
+                check, [simulated(each, set_faults) for each in nodes], _hosts(ranks), env
+            )
         except KeyError as error:  # not one of the gate's pods, for all its label says
             return f"simulated: the container has no variable {error}, which the gate sets\n"
+        return _no_program(pod, container) if log is None else log
+
+    def _ranks(self, pod: Json) -> list[Json]:
+        """Give the pods of a pod's Job that have a node and ranks on it, in order of these."""
+        known = labels(pod)
+        job_label = next((job for job, _ in JOBS if job in known), None)
+        if job_label is None:
+            return [pod]
+        found = self._api.pods(pod["metadata"]["namespace"], {job_label: known[job_label]})
+        ranked = [
+            each for each in found if _rank(each) is not None and each["spec"].get("nodeName")
+        ]
+        return sorted(ranked, key=lambda each: _rank(each) or 0)
+
+    def _nodes(self, names: Sequence[str]) -> list[Json]:
+        if len(names) <= FEW:
+            return [self._api.node(name) for name in names]
+        every = {node["metadata"]["name"]: node for node in self._api.nodes()}
+        return [every[name] for name in names]
+
+
+def _no_program(pod: Json, container: str) -> str:
+    where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+    return f"simulated: container {container} of pod {where} runs no program\n"
+
+
+def _speaks(pod: Json) -> bool:
+    """Tell whether a pod prints what its Job has found: the launcher, or whoever is rank 0."""
+    role = labels(pod).get(ROLE_LABEL)
+    return role == LAUNCHER if role else not _rank(pod)
+
+
+def _rank(pod: Json) -> int | None:
+    """Give the rank of a pod's host; None of a launcher that only launches."""
+    known = labels(pod)
+    index = next((index for job, index in JOBS if job in known), "")
+    if index not in known and known.get(ROLE_LABEL) == LAUNCHER:
+        return None
+    return int(known.get(index, "0"))
+
+
+def _hosts(pods: Iterable[Json]) -> list[str]:
+    """Give the names that the pods have for themselves."""
+    return [pod["spec"].get("hostname") or pod["metadata"]["name"] for pod in pods]
 
 
 def simulated(node: Json, set_faults: Sequence[Fault]) -> SimulatedNode:
@@ -96,7 +148,3 @@ def environment(pod: Json, container: str) -> dict[str, str]:
 def labels(item: Json) -> Mapping[str, str]:
     """Give an object's labels."""
     return cast("Mapping[str, str]", item["metadata"].get("labels") or {})
-
-
-def _rank(pod: Json) -> int:
-    return int(labels(pod).get(INDEX_LABEL, "0"))

@@ -9,7 +9,7 @@ from pathlib import Path
 from botocore.exceptions import ClientError
 
 from scripts.local.stacks import Place
-from scripts.local.target import faults
+from scripts.local.target import faults, symptoms
 from scripts.local.target.cloud import Cloud, Cluster
 from scripts.local.target.files import read_json, write_json
 from scripts.local.target.node_objects import DEAD, RUNNING, Group, Instance
@@ -30,6 +30,9 @@ class Member:
     generation: str
     life: str | None = None
     """None until its Node is registered."""
+
+    shown: frozenset[str] = frozenset()
+    """The faults that the Node shows."""
 
 
 @dataclass
@@ -105,10 +108,15 @@ class Reconciler:
 
     def _load(self, cloud: Cloud, cluster: Cluster) -> None:
         """Take over what an earlier process of this kind has left."""
-        lives = self.registry.lives()
+        lives, shown = self.registry.lives(), self.registry.symptoms()
         self._members = {
             group: [
-                Member(instance, generation, lives.pop(instance.dns_name, None))
+                Member(
+                    instance,
+                    generation,
+                    lives.pop(instance.dns_name, None),
+                    shown.get(instance.dns_name, frozenset()),
+                )
                 for generation, instance in entries
             ]
             for group, entries in cloud.instances(cluster.name).items()
@@ -179,17 +187,23 @@ class Reconciler:
                 group.labels,
                 {faults.INDEX_ANNOTATION: str(member.instance.index)},
             )
-            life = DEAD if "dead" in faults.faults_at(set_faults, where) else RUNNING
-            if member.life != life:
-                work.append(partial(self._bring, group, member, life))
+            kinds = faults.faults_at(set_faults, where)
+            life, shown = DEAD if "dead" in kinds else RUNNING, symptoms.shown(kinds)
+            if (member.life, member.shown) != (life, shown):
+                work.append(partial(self._bring, group, member, life, shown))
         self.registry.api.each(work)
 
-    def _bring(self, group: Group, member: Member, life: str) -> None:
+    def _bring(self, group: Group, member: Member, life: str, shown: frozenset[str]) -> None:
+        name = member.instance.dns_name
         if member.life is None:
-            self.registry.create(group, member.instance, life)
-        else:
-            self.registry.set_life(member.instance.dns_name, life)
+            self.registry.create(group, member.instance, life, shown)
+            member.shown = shown
+        elif member.life != life:
+            self.registry.set_life(name, life)
         member.life = life
+        if member.shown != shown:
+            self.registry.show(name, shown)
+            member.shown = shown
 
     def _all(self) -> Iterator[tuple[str, Member]]:
         for name, members in self._members.items():

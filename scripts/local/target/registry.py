@@ -1,11 +1,12 @@
 """The Nodes of the target: registered and changed as their kubelets and EKS would."""
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 from http import HTTPStatus
 
 from components.catalog import instance_type
+from scripts.local.target import symptoms
 from scripts.local.target.api import Api, ApiError, Json, code
 from scripts.local.target.hardware import hardware
 from scripts.local.target.node_objects import (
@@ -37,11 +38,18 @@ class Registry:
         }
         return {name: mine[LIFE_LABEL] for name, mine in labels.items() if LIFE_LABEL in mine}
 
-    def create(self, group: Group, instance: Instance, life: str) -> None:
-        """Register the Node of an instance."""
+    def symptoms(self) -> dict[str, frozenset[str]]:
+        """Give the faults that each Node shows."""
+        return {str(node["metadata"]["name"]): symptoms.noted(node) for node in self.api.nodes()}
+
+    def create(
+        self, group: Group, instance: Instance, life: str, shown: Collection[str] = ()
+    ) -> None:
+        """Register the Node of an instance, with the faults that it shows."""
         capacity = hardware(instance_type(group.instance_type), group.image_type, group.launch)
         start = Start(life, self._kubelet_port, _now())
         node = node_object(group, instance, capacity, start)
+        symptoms.afflict(node, shown, start.now)
         try:
             self.api.create(node)
         except ApiError as error:
@@ -60,6 +68,13 @@ class Registry:
         self.api.patch_node(name, labels)
         if life == DEAD:
             self.api.patch_node_status(name, ready_unknown(_now()))
+
+    def show(self, name: str, shown: Collection[str]) -> None:
+        """Let a Node show these faults and no others."""
+        capacity = self.api.node(name)["status"]["capacity"]
+        metadata, status = symptoms.change(shown, capacity, _now())
+        self.api.patch_node(name, {"metadata": metadata})
+        self.api.patch_node_status(name, {"status": status})
 
     def relabel(self, names: Iterable[str], before: Group, after: Group) -> None:
         """Bring changed labels and taints of a node group to its Nodes."""

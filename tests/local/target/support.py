@@ -91,6 +91,7 @@ class FakeRegistry:
     """The Nodes by name, as ``lives`` and calls of ``Registry`` see them."""
 
     nodes: dict[str, str] = field(default_factory=dict)
+    shown: dict[str, frozenset[str]] = field(default_factory=dict)
     relabelled: list[tuple[list[str], Group, Group]] = field(default_factory=list)
 
     @property
@@ -104,8 +105,15 @@ class FakeRegistry:
     def lives(self) -> dict[str, str]:
         return dict(self.nodes)
 
-    def create(self, _group: Group, each: Instance, life: str) -> None:
+    def symptoms(self) -> dict[str, frozenset[str]]:
+        return dict(self.shown)
+
+    def create(self, _group: Group, each: Instance, life: str, shown: frozenset[str]) -> None:
         self.nodes[each.dns_name] = life
+        self.shown[each.dns_name] = shown
+
+    def show(self, name: str, shown: frozenset[str]) -> None:
+        self.shown[name] = shown
 
     def set_life(self, name: str, life: str) -> None:
         self.nodes[name] = life

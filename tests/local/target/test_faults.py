@@ -4,7 +4,7 @@ import pytest
 
 from scripts.errors import UsageError
 from scripts.local.target import faults
-from scripts.local.target.faults import Fault, Spot
+from scripts.local.target.faults import NODE_FAULTS, Fault, Spot
 
 NODE = Spot("ip-10-0-0-4.ec2.internal", pool="h100", wave="2", index=5)
 
@@ -44,7 +44,7 @@ WHICH = (
     [
         (
             {"kind": "fire", "pool": "a"},
-            "'fire' is no fault of a node; there are gpu, link, socket, dead",
+            f"'fire' is no fault of a node; there are {', '.join(NODE_FAULTS)}",
         ),
         (
             {"kind": "gpu"},

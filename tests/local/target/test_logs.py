@@ -21,20 +21,44 @@ def node(name: str, index: int = 0, life: str = "running") -> dict:
 
 def pod(name: str, where: str | None, labels: dict[str, str], phase: str = "Succeeded") -> dict:
     variables = [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {}}]
+    variables.append({"name": "GATE_NODES", "value": "1"})
     spec: dict = {"containers": [{"name": "other"}, {"name": "check", "env": variables}]}
     if where:
         spec["nodeName"] = where
-    metadata = {"name": name, "labels": labels}
+    metadata = {"name": name, "namespace": "ns", "labels": labels}
     return {"metadata": metadata, "spec": spec, "status": {"phase": phase}}
 
 
-def rank(number: int, where: str | None) -> dict:
+def ranks(each: dict, count: int) -> dict:
+    """Say that a pod's Job has so many ranks, and what it calls itself."""
+    each["spec"]["containers"][1]["env"][-1]["value"] = str(count)
+    each["spec"]["hostname"] = f"host-of-{each['metadata']['name']}"
+    return each
+
+
+def indexed(number: int, where: str | None, count: int) -> dict:
+    """Return a pod of an Indexed Job."""
     labels = {
         "trainyard.dev/check": "all-reduce",
         "batch.kubernetes.io/job-name": "run",
         "batch.kubernetes.io/job-completion-index": str(number),
     }
-    return pod(f"rank-{number}", where, labels)
+    return ranks(pod(f"rank-{number}", where, labels), count)
+
+
+def mpi(role: str, rank: int | None, where: str | None, count: int) -> dict:
+    """Return a pod of an MPIJob; the launcher's pod is of a Job of its own as well."""
+    labels = {
+        "trainyard.dev/check": "all-reduce",
+        "training.kubeflow.org/job-name": "run",
+        "training.kubeflow.org/job-role": role,
+    }
+    if rank is not None:
+        labels["training.kubeflow.org/replica-index"] = str(rank)
+    if role == "launcher":
+        labels["batch.kubernetes.io/job-name"] = "run-launcher"
+    phase = "Succeeded" if role == "launcher" else "Running"
+    return ranks(pod(f"{role}-{rank}", where, labels, phase), count)
 
 
 CHECK = {"trainyard.dev/check": "node"}
@@ -66,31 +90,91 @@ def test_nobody_has_the_log_of_a_dead_node(tmp_path: Path) -> None:
     assert str(caught.value) == "node a does not answer: a fault of the target has killed it"
 
 
-def test_rank_0_speaks_for_all_ranks_in_their_order(
+JOBS = {
+    "of an Indexed Job": [indexed(0, "b", 3), indexed(10, "c", 3), indexed(2, "a", 3)],
+    "of an MPIJob whose launcher has ranks": [
+        mpi("launcher", 0, "b", 3),
+        mpi("worker", 10, "c", 3),
+        mpi("worker", 2, "a", 3),
+    ],
+    "of an MPIJob whose launcher has none": [
+        mpi("launcher", None, "a", 3),
+        mpi("worker", 10, "c", 3),
+        mpi("worker", 0, "b", 3),
+        mpi("worker", 2, "a", 3),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", JOBS)
+def test_one_pod_speaks_for_all_ranks_in_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(
+        "scripts.local.answers.answer",
+        lambda check, ranks, hosts, env: f"{check} {[each.name for each in ranks]} {hosts} {env}",
+    )
+    pods = JOBS[kind]
+    names = {each["spec"]["nodeName"]: each["spec"]["hostname"] for each in pods}
+    log = read(tmp_path, [node("a"), node("b"), node("c")], pods)
+    assert log == (
+        f"all-reduce ['b', 'a', 'c'] {[names[each] for each in 'bac']} "
+        "{'A': '1', 'B': '', 'GATE_NODES': '3'}"
+    )
+
+
+def test_the_nodes_of_a_large_job_are_listed_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "scripts.local.answers.all_reduce_log",
-        lambda ranks, env: f"{[each.name for each in ranks]} {env}",
+        "scripts.local.answers.answer",
+        lambda _check, ranks, _hosts, _env: " ".join(each.name for each in ranks),
     )
-    pods = [rank(0, "b"), rank(10, "c"), rank(2, "a")]
-    log = read(tmp_path, [node("a"), node("b"), node("c")], pods)
-    assert log == "['b', 'a', 'c'] {'A': '1', 'B': ''}"
+    names = [f"n{number}" for number in range(20)]
+    pods = [mpi("launcher", 0, "n0", 20)]
+    pods += [mpi("worker", number, f"n{number}", 20) for number in range(1, 20)]
+    assert read(tmp_path, [node(name) for name in names], pods) == " ".join(names)
 
 
-def test_rank_0_waits_until_all_ranks_have_a_node(tmp_path: Path) -> None:
-    log = read(tmp_path, [node("a")], [rank(0, "a"), rank(1, None)])
+@pytest.mark.parametrize(
+    "pods",
+    [
+        [indexed(0, "a", 2), indexed(1, None, 2)],
+        [mpi("launcher", 0, "a", 2), mpi("worker", 1, None, 2)],
+    ],
+    ids=["Job", "MPIJob"],
+)
+def test_who_launches_waits_until_all_ranks_have_a_node(tmp_path: Path, pods: list[dict]) -> None:
+    log = read(tmp_path, [node("a")], pods)
     assert log == "simulated: 1 of 2 ranks have come; rank 0 waits\n"
 
 
 def test_other_ranks_point_at_rank_0(tmp_path: Path) -> None:
-    log = read(tmp_path, [node("a")], [rank(3, "a")])
+    log = read(tmp_path, [node("a")], [indexed(3, "a", 4)])
     assert log == "simulated: rank 3; rank 0 prints the table\n"
 
 
-def test_a_pod_that_the_gate_did_not_make_is_told_what_it_lacks(tmp_path: Path) -> None:
-    log = read(tmp_path, [node("a")], [rank(0, "a")])
-    assert log == "simulated: the container has no variable 'GATE_JOB', which the gate sets\n"
+LACKS = "simulated: the container has no variable '{}', which the gate sets\n"
+
+
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [
+        ("all-reduce", LACKS.format("GATE_MIN_BYTES")),
+        ("storage", LACKS.format("GATE_TYPE")),
+        ("weather", "simulated: container check of pod ns/pod runs no program\n"),
+    ],
+)
+def test_a_pod_that_the_gate_did_not_make_is_told_what_it_lacks(
+    tmp_path: Path, check: str, told: str
+) -> None:
+    assert read(tmp_path, [node("a")], [pod("pod", "a", {"trainyard.dev/check": check})]) == told
+
+
+def test_diagnostics_answer_with_what_they_alone_find(tmp_path: Path) -> None:
+    faults.add(tmp_path / "faults.json", Fault("dcgm", pool="h100", index=0))
+    log = read(tmp_path, [node("a")], [pod("diagnostics", "a", {"trainyard.dev/check": "dcgm"})])
+    assert "A memory mismatch was detected on GPU 0" in (log or "")
 
 
 def test_a_node_is_known_by_its_type_and_faults() -> None:
@@ -100,4 +184,4 @@ def test_a_node_is_known_by_its_type_and_faults() -> None:
 
 
 def test_only_plain_variables_are_seen() -> None:
-    assert environment(pod("p", "a", {}), "check") == {"A": "1", "B": ""}
+    assert environment(pod("p", "a", {}), "check") == {"A": "1", "B": "", "GATE_NODES": "1"}

@@ -185,6 +185,17 @@ def test_a_fault_also_hits_a_node_that_came_after_it(world: World) -> None:
     assert world.registry.nodes == dict(zip(names(0, 1), [DEAD, RUNNING], strict=True))
 
 
+def test_what_a_node_itself_shows_comes_and_goes_with_its_faults(world: World) -> None:
+    world.cloud.want(GROUP)
+    world.faults = (Fault("agent", pool="h100", index=0), Fault("gpu", pool="h100"))
+    reconciler = world.reconciler()
+    reconciler.round()
+    assert [world.registry.shown[name] for name in names(0, 1)] == [{"agent"}, set()]
+    world.faults = (Fault("devices", pool="h100", index=1),)
+    world.reconciler().round()
+    assert [world.registry.shown[name] for name in names(0, 1)] == [set(), {"devices"}]
+
+
 def test_a_new_process_takes_over_what_it_finds(world: World) -> None:
     world.cloud.want(GROUP)
     world.reconciler().round()
