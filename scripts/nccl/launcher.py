@@ -2,12 +2,13 @@
 
 import re
 
-__all__ = ["exit_code", "says", "speaks", "was_stopped"]
+__all__ = ["exit_code", "says", "silence", "speaks", "was_stopped"]
 
 STOPPED = frozenset({124, 137, 143})
 """Exit codes of ``timeout`` and of a process that was killed or told to end."""
 
 _EXIT = re.compile(r"gate: \w+ ended with exit code (?P<code>\d{1,3})\s*$")
+_SILENCE = re.compile(r"gate: no output for (?P<seconds>\d{1,6}) s; stopped")
 _TROUBLE = re.compile(
     r"gate: \S+ does not answer by ssh"
     r"|not enough slots"
@@ -15,6 +16,7 @@ _TROUBLE = re.compile(
     r"|lost communication with a remote daemon"
     r"|srun: error: |slurmstepd: error: |launch failed"
     r"|Permission denied \(publickey|Host key verification failed|Could not resolve hostname"
+    r"|gate: no output for \d+ s; stopped"
     r"|Out of memory: Killed process|oom-kill|Bus error|Segmentation fault"
 )
 _TIME = re.compile(r"DUE TO TIME LIMIT|timed out and was killed")
@@ -46,6 +48,12 @@ def exit_code(text: str) -> int | None:
 def says(text: str) -> bool:
     """Tell whether a launcher complains in ``text``."""
     return _TROUBLE.search(text) is not None
+
+
+def silence(complaints: list[str]) -> int | None:
+    """Return after how many seconds of silence the script of the Job stopped the run, if it did."""
+    found = next((seen for text in complaints if (seen := _SILENCE.search(text))), None)
+    return int(found["seconds"]) if found else None
 
 
 def was_stopped(code: int | None, complaints: list[str]) -> bool:

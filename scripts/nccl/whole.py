@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain, groupby
 
 from scripts.nccl.expectation import Expectation
-from scripts.nccl.launcher import was_stopped
+from scripts.nccl.launcher import silence, was_stopped
 from scripts.nccl.record import Log, Quote
 from scripts.nccl.table import Row
 from scripts.nccl.text import size, sizes, words
@@ -62,15 +62,12 @@ def _crashed(log: Log) -> Iterator[Finding]:
 def _launcher(log: Log) -> Iterator[Finding]:
     complaints = [quote.text for quote in log.launcher]
     lines = tuple(quote.line for quote in log.launcher)
-    if was_stopped(log.exit_code, complaints):
-        yield Finding(
-            "hang",
-            Verdict.UNKNOWN,
-            f"the run was ended by its time limit {_where(log)}: it hung, or was far too slow",
-            "run it again; if it stays, test the nodes in pairs: the pair that hangs holds the "
-            "node",
-            lines,
-        )
+    seconds = silence(complaints)
+    if seconds is not None:
+        yield _hang(f"the run fell silent {_where(log)} and was stopped after {seconds} s", lines)
+    elif was_stopped(log.exit_code, complaints):
+        what = f"the run was ended by its time limit {_where(log)}: it hung, or was far too slow"
+        yield _hang(what, lines)
     elif complaints:
         yield Finding(
             "launcher",
@@ -86,6 +83,16 @@ def _launcher(log: Log) -> Iterator[Finding]:
             f"the launcher ended with exit code {log.exit_code}, and the log does not say why",
             "look at what it wrote to standard error",
         )
+
+
+def _hang(what: str, lines: tuple[int, ...]) -> Finding:
+    return Finding(
+        "hang",
+        Verdict.UNKNOWN,
+        what,
+        "run it again; if it stays, test the nodes in pairs: the pair that hangs holds the node",
+        lines,
+    )
 
 
 def _explained(log: Log) -> bool:

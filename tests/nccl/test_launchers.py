@@ -141,6 +141,27 @@ def test_a_run_that_its_time_limit_ended_hung_somewhere(last: str, where: str, c
     assert judged(log[:end]).verdict is not Verdict.PASS or where.startswith("after it")
 
 
+@pytest.mark.parametrize("code", [1, 143])
+def test_a_run_that_was_stopped_for_its_silence_hung_somewhere(code: int) -> None:
+    log = Run().text()
+    cut = log[: log.index("\n", log.index("  4294967296")) + 1]
+    stopped = f"{cut}gate: no output for 180 s; stopped\n"
+    found = ended(code, stopped)
+    assert [reason for reason in found if " hang" in reason] == [
+        (
+            "unknown hang (line 37): the run fell silent after the row of 4 GiB and was stopped "
+            f"after 180 s; next: {PAIRS}"
+        )
+    ]
+    assert not judged(stopped).blames_nodes
+
+
+def test_a_fault_that_was_seen_before_a_silence_still_fails() -> None:
+    log = Run(wrong={GIB: "3"}).text()
+    cut = log[: log.index("\n", log.index("  4294967296")) + 1]
+    assert judged(f"{cut}gate: no output for 180 s; stopped\n").verdict is Verdict.FAIL
+
+
 def test_a_job_that_was_ended_before_it_printed_anything_is_unknown() -> None:
     judgement = judged("slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT x DUE TO TIME LIMIT ***")
     assert judgement.verdict is Verdict.UNKNOWN
