@@ -32,6 +32,12 @@ class UltraServers(_Fact):
     types: frozenset[str]
 
 
+class Repaired(_Fact):
+    """Conditions of a node about which EKS does something by itself."""
+
+    conditions: frozenset[str]
+
+
 class Limits(_Fact):
     """How far replacing goes: a share of a wave, times, and spans of time."""
 
@@ -59,6 +65,7 @@ class Replacement(BaseModel):
 
     sources: Mapping[str, Source]
     ultraservers: UltraServers
+    repaired: Repaired
     limits: Limits
 
 
