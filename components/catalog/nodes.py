@@ -10,7 +10,7 @@ import yaml
 
 from components.catalog import DATA, Architecture, Confidence, InstanceType, Vendor
 
-__all__ = ["ImageType", "Repairs", "image_type", "image_types", "repairs"]
+__all__ = ["ImageType", "Repair", "Repairs", "image_type", "image_types", "repairs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +27,22 @@ class ImageType:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """What EKS does by default ``minutes`` after a condition has turned bad: one of ``actions``."""
+
+    minutes: int
+    actions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
-    """Reasons of a condition and the action (Replace, Reboot, NoAction) that each allows."""
+    """Every condition that EKS acts on; and reasons of one, ``condition``, with what each allows.
+
+    Actions are Replace, Reboot and NoAction.
+    """
 
     condition: str
+    conditions: Mapping[str, Repair]
     reasons: Mapping[Vendor, Mapping[str, str]]
     source: str
     date: date
@@ -55,7 +67,12 @@ def image_type(kind: InstanceType, kubernetes: str) -> ImageType | None:
 @cache
 def repairs() -> Repairs:
     """Return what may be repaired, and how."""
-    return Repairs(**_load("repairs.yaml"))
+    content = _load("repairs.yaml")
+    conditions = {
+        name: Repair(minutes=row["minutes"], actions=tuple(row["actions"]))
+        for name, row in content.pop("conditions").items()
+    }
+    return Repairs(conditions=conditions, **content)
 
 
 def _version(text: str) -> tuple[int, ...]:

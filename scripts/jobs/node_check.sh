@@ -8,8 +8,9 @@
 #   node_check.sh --list        the name of each section and the seconds that it may take
 #   node_check.sh --raw NAME    the output of one section's command as it is, with its exit code; 127: its tool is missing
 #
-# Environment: CHECK_DCGM is the level of DCGM's diagnostics to run (1 to 4; needs idle GPUs); without it there are none.
-# CHECK_NVLINKS tells them how many NVLinks a GPU has.
+# Environment: CHECK_ONLY has NAMEs where no arguments can be given. CHECK_DCGM is the level of DCGM's diagnostics to run (1 to
+# 4; needs idle GPUs), CHECK_DCGM_SECONDS how long they may take; without a level there are none. CHECK_NVLINKS tells them how
+# many NVLinks a GPU has.
 #
 # The stream:
 #   #@ trainyard-node-check 1       first line: the format's version
@@ -65,6 +66,7 @@ case ${1:-} in
     --list) mode=list ;;
     --raw) mode=raw wanted=${2:-} ;;
     ?*) mode=some wanted=$* ;;
+    *) [ -z "${CHECK_ONLY:-}" ] || mode=some wanted=$CHECK_ONLY ;;
 esac
 
 [ $mode = list ] || [ $mode = raw ] || echo "#@ trainyard-node-check 1"
@@ -177,8 +179,7 @@ if [ -d /run/systemd/system ]; then
     run clock 10 chronyc tracking
 fi
 if [ -n "${CHECK_DCGM:-}" ]; then
-    case $CHECK_DCGM in 1) most=300 ;; 2) most=900 ;; 3) most=3600 ;; *) most=9000 ;; esac
-    run dcgm "$most" sh -c '
+    run dcgm "${CHECK_DCGM_SECONDS:-900}" sh -c '
         command -v dcgmi >/dev/null || exit 127
         dcgmi discovery -l >/dev/null 2>&1 || nv-hostengine >/dev/null 2>&1
         dcgmi diag -r "$CHECK_DCGM" -j ${CHECK_NVLINKS:+-p pcie.gpu_nvlinks_expected_up=$CHECK_NVLINKS}'

@@ -110,14 +110,17 @@ class Capture:
         return scope is not None and [line.strip() for line in scope.output] == ["host"]
 
 
-def parse(lines: Iterable[str]) -> Capture:
-    """Read a stream. Lines that are in no section are ignored: a log may carry other text."""
+def parse(lines: Iterable[str], first: str = FIRST) -> Capture:
+    """Read a stream that begins with the line ``first``.
+
+    Lines that are in no section are ignored: a log may carry other text.
+    """
     capture = Capture()
     current: Section | None = None
     done: str | None = None
     for number, raw in enumerate(lines, start=1):
         line = raw.rstrip("\r\n")[:_MAX_LINE]
-        if line == FIRST:
+        if line == first:
             capture.known_format = True
         elif line.startswith(DONE):
             done = line

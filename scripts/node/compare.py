@@ -5,14 +5,14 @@ a rolling update that has not ended. Who is in the minority is named, nobody whe
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scripts.nccl.text import names, words
 from scripts.node.judge import NodeJudgement
 from scripts.verdicts import Finding, Verdict
 
-__all__ = ["OF_ONE_NODE", "Difference", "compare", "findings"]
+__all__ = ["OF_ONE_NODE", "Difference", "compare", "findings", "lacking", "twins"]
 
 OF_ONE_NODE = frozenset({"instance_id"})
 """Facts that differ between nodes, as they must."""
@@ -62,32 +62,38 @@ def findings(judgements: Mapping[str, NodeJudgement]) -> Iterator[Finding]:
     for found in compare(facts):
         step = TOGETHER.get(found.fact, MEND)
         yield Finding(f"wave-{found.fact}", Verdict.FAIL, str(found), step)
-    known = sorted({fact for told in facts.values() for fact in told})
-    for fact in known:
-        lacking = [node for node, told in facts.items() if fact not in told]
-        if lacking:
-            message = f"{names(lacking)} {_does(lacking)} not tell {fact}, and others do"
-            yield Finding(f"wave-{fact}", Verdict.UNKNOWN, message, "capture these nodes again")
-    yield from _claimed_twice(judgements)
-
-
-def _does(nodes: list[str]) -> str:
-    return "does" if len(nodes) == 1 else "do"
-
-
-def _claimed_twice(judgements: Mapping[str, NodeJudgement]) -> Iterator[Finding]:
-    owners: dict[str, list[str]] = {}
-    for node, judgement in judgements.items():
-        for gpu in judgement.gpus:
-            owners.setdefault(gpu["uuid"], []).append(node)
-    pairs = sorted({tuple(sorted(set(nodes))) for nodes in owners.values() if len(set(nodes)) > 1})
-    for nodes in pairs:
+    for fact, nodes in lacking(facts).items():
+        message = f"{names(nodes)} {_does(nodes)} not tell {fact}, and others do"
+        yield Finding(f"wave-{fact}", Verdict.UNKNOWN, message, "capture these nodes again")
+    for nodes in twins(judgements):
         yield Finding(
             "wave-gpus",
             Verdict.UNKNOWN,
             f"{names(nodes)} name the same GPUs: one capture is a copy of another",
             "capture each node by itself",
         )
+
+
+def lacking(facts: Mapping[str, Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return, for each fact that only some nodes tell, the nodes that do not."""
+    known = sorted({fact for told in facts.values() for fact in told})
+    silent = {
+        fact: tuple(node for node, told in facts.items() if fact not in told) for fact in known
+    }
+    return {fact: nodes for fact, nodes in silent.items() if nodes}
+
+
+def twins(judgements: Mapping[str, NodeJudgement]) -> list[tuple[str, ...]]:
+    """Return the sets of nodes that name the same GPU."""
+    owners: dict[str, list[str]] = {}
+    for node, judgement in judgements.items():
+        for gpu in judgement.gpus:
+            owners.setdefault(gpu["uuid"], []).append(node)
+    return sorted({tuple(sorted(set(nodes))) for nodes in owners.values() if len(set(nodes)) > 1})
+
+
+def _does(nodes: Sequence[str]) -> str:
+    return "does" if len(nodes) == 1 else "do"
 
 
 def _difference(fact: str, facts: Mapping[str, Mapping[str, str]]) -> Difference | None:

@@ -94,7 +94,9 @@ class Sxids(_Data):
 
 
 class Dcgm(_Data):
-    """What the levels of DCGM's warnings ask for, by its generation."""
+    """How long each level may run, and what the levels of its warnings ask for."""
+
+    seconds: dict[int, int]
 
     warning_level: dict[int, Action]
     error_severity: dict[int, Action]

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from scripts.errors import UsageError
 from scripts.node.capture import FOLDER_FIRST, NOTE
+from scripts.node.profiles import policy
 
-__all__ = ["SCRIPT", "take"]
+__all__ = ["SCRIPT", "dcgm_environment", "take"]
 
 SCRIPT = Path(__file__).parents[1] / "jobs" / "node_check.sh"
 SHELL = "/bin/sh"
@@ -26,6 +27,11 @@ TIMEOUT_SECONDS = 5
 
 MAX_BYTES = 16 * 2**20
 """Of one output; a command that prints without an end is cut by its time limit only after that."""
+
+
+def dcgm_environment(level: int) -> dict[str, str]:
+    """Return what the script must be told to run DCGM's diagnostics of a level, 1 to 4."""
+    return {"CHECK_DCGM": str(level), "CHECK_DCGM_SECONDS": str(policy().dcgm.seconds[level])}
 
 
 def take(
@@ -48,7 +54,7 @@ def take(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty; give a new folder, so that no old output is read")
     folder.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, **({"CHECK_DCGM": str(dcgm)} if dcgm else {})}
+    environment = {**os.environ, **(dcgm_environment(dcgm) if dcgm else {})}
     note = folder / NOTE
     note.write_text(f"{FOLDER_FIRST}\nhost {socket.gethostname()}\nstarted {_now()}\n")
     count = 0
