@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from components.catalog import InstanceType, instance_type
 from components.catalog.floors import GIB, floor
+from scripts.gate.mpi import host_names
 from scripts.local.node_answers import node_check_log
 from scripts.local.recordings import SimulatedNode, accelerator, text, values
 from scripts.local.storage_answers import storage_check_log
@@ -27,9 +28,7 @@ COLLECTIVES = "all-reduce"
 """The label of all runs of collectives, whichever."""
 
 
-def answer(
-    check: str, nodes: Sequence[SimulatedNode], hosts: Sequence[str], env: Mapping[str, str]
-) -> str | None:
+def answer(check: str, nodes: Sequence[SimulatedNode], env: Mapping[str, str]) -> str | None:
     """Return the log that speaks for a Job of the gate; None of a check that nobody knows.
 
     Parameters
@@ -38,8 +37,6 @@ def answer(
         What its pods have as their label ``trainyard.dev/check``.
     nodes
         Where they run, in rank order.
-    hosts
-        What its pods are called, in the same order.
     env
         The container's variables that stand in its specification.
 
@@ -54,21 +51,18 @@ def answer(
         return node_check_log(nodes[0], ("scope", "machine", "gpus", "dcgm"), diagnostics=True)
     if check == "storage":
         return storage_check_log(nodes[0], env)
-    return all_reduce_log(nodes, env, hosts) if check == COLLECTIVES else None
+    return all_reduce_log(nodes, env) if check == COLLECTIVES else None
 
 
-def all_reduce_log(
-    nodes: Sequence[SimulatedNode], env: Mapping[str, str], hosts: Sequence[str] = ()
-) -> str:
+def all_reduce_log(nodes: Sequence[SimulatedNode], env: Mapping[str, str]) -> str:
     """Return what ``scripts/jobs/all_reduce.sh`` prints for ``nodes`` in rank order.
 
     ``env`` is the environment that ``scripts/gate/jobs.py`` gives the container; its GATE_BINARY
-    says which collective that is, an all-reduce where it is not set. ``hosts`` are made from the
-    name of the Job where they are not given.
+    says which collective that is, an all-reduce where it is not set.
     """
     instance = instance_type(nodes[0].instance_type)
     faults = frozenset(fault for node in nodes for fault in node.faults)
-    hosts = hosts or [f"{env['GATE_JOB']}-{index}" for index in range(len(nodes))]
+    hosts = host_names(env["GATE_JOB"], len(nodes))
     low, high = int(env["GATE_MIN_BYTES"]), int(env["GATE_MAX_BYTES"])
     program = PurePosixPath(env.get("GATE_BINARY", "all_reduce_perf")).name
     lines = list(_banner(instance, hosts, (low, high), program))

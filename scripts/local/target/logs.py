@@ -1,6 +1,6 @@
 """What a simulated container has written."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, cast
 
@@ -79,9 +79,7 @@ class Logs:
         set_faults = faults.load(self._faults_file)
         nodes = self._nodes([each["spec"]["nodeName"] for each in ranks])
         try:
-            log = answers.answer(
-                check, [simulated(each, set_faults) for each in nodes], _hosts(ranks), env
-            )
+            log = answers.answer(check, [simulated(each, set_faults) for each in nodes], env)
         except KeyError as error:  # not one of the gate's pods, for all its label says
             return f"simulated: the container has no variable {error}, which the gate sets\n"
         return _no_program(pod, container) if log is None else log
@@ -123,11 +121,6 @@ def _rank(pod: Json) -> int | None:
     if index not in known and known.get(ROLE_LABEL) == LAUNCHER:
         return None
     return int(known.get(index, "0"))
-
-
-def _hosts(pods: Iterable[Json]) -> list[str]:
-    """Give the names that the pods have for themselves."""
-    return [pod["spec"].get("hostname") or pod["metadata"]["name"] for pod in pods]
 
 
 def simulated(node: Json, set_faults: Sequence[Fault]) -> SimulatedNode:

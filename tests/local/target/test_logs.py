@@ -30,9 +30,8 @@ def pod(name: str, where: str | None, labels: dict[str, str], phase: str = "Succ
 
 
 def ranks(each: dict, count: int) -> dict:
-    """Say that a pod's Job has so many ranks, and what it calls itself."""
+    """Say that a pod's Job has so many ranks."""
     each["spec"]["containers"][1]["env"][-1]["value"] = str(count)
-    each["spec"]["hostname"] = f"host-of-{each['metadata']['name']}"
     return each
 
 
@@ -112,15 +111,10 @@ def test_one_pod_speaks_for_all_ranks_in_their_order(
 ) -> None:
     monkeypatch.setattr(
         "scripts.local.answers.answer",
-        lambda check, ranks, hosts, env: f"{check} {[each.name for each in ranks]} {hosts} {env}",
+        lambda check, ranks, env: f"{check} {[each.name for each in ranks]} {env}",
     )
-    pods = JOBS[kind]
-    names = {each["spec"]["nodeName"]: each["spec"]["hostname"] for each in pods}
-    log = read(tmp_path, [node("a"), node("b"), node("c")], pods)
-    assert log == (
-        f"all-reduce ['b', 'a', 'c'] {[names[each] for each in 'bac']} "
-        "{'A': '1', 'B': '', 'GATE_NODES': '3'}"
-    )
+    log = read(tmp_path, [node("a"), node("b"), node("c")], JOBS[kind])
+    assert log == "all-reduce ['b', 'a', 'c'] {'A': '1', 'B': '', 'GATE_NODES': '3'}"
 
 
 def test_the_nodes_of_a_large_job_are_listed_at_once(
@@ -128,7 +122,7 @@ def test_the_nodes_of_a_large_job_are_listed_at_once(
 ) -> None:
     monkeypatch.setattr(
         "scripts.local.answers.answer",
-        lambda _check, ranks, _hosts, _env: " ".join(each.name for each in ranks),
+        lambda _check, ranks, _env: " ".join(each.name for each in ranks),
     )
     names = [f"n{number}" for number in range(20)]
     pods = [mpi("launcher", 0, "n0", 20)]
@@ -160,7 +154,7 @@ LACKS = "simulated: the container has no variable '{}', which the gate sets\n"
 @pytest.mark.parametrize(
     ("check", "told"),
     [
-        ("all-reduce", LACKS.format("GATE_MIN_BYTES")),
+        ("all-reduce", LACKS.format("GATE_JOB")),
         ("storage", LACKS.format("GATE_TYPE")),
         ("weather", "simulated: container check of pod ns/pod runs no program\n"),
     ],
