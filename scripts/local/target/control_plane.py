@@ -1,4 +1,4 @@
-"""The real parts: etcd, the Kubernetes control plane and Kueue's controller."""
+"""The real parts: etcd, the Kubernetes control plane and the controllers beside it."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING
 
 from scripts.local.home import Home
 from scripts.local.target.health import http_probe
-from scripts.local.target.part import KUEUE_OBJECTS, Part
+from scripts.local.target.part import KUEUE_OBJECTS, MPI_OBJECTS, Part
 from scripts.local.target.pki import Pki
 
 if TYPE_CHECKING:
     from scripts.local.toolchain.tools import Tools
 
-__all__ = ["LEASE_SECONDS", "apiserver", "controller_manager", "etcd", "kueue", "scheduler"]
+__all__ = [
+    "LEASE_SECONDS",
+    "apiserver",
+    "controller_manager",
+    "etcd",
+    "kueue",
+    "mpi_operator",
+    "scheduler",
+]
 
 LEASE_SECONDS = 240
 """A node's lease is renewed four times in this time: 17 a second for 1,024 nodes."""
@@ -178,9 +186,38 @@ def kueue(home: Home, tools: "Tools", ports: Mapping[str, int], pki: Pki) -> Par
             "-zap-log-level=error",
         ),
         port=ports["kueue-webhook"],
-        needs=("kube-apiserver", KUEUE_OBJECTS),
+        # It looks for the CRD of MPIJobs at its start, and afterwards less and less often.
+        needs=("kube-apiserver", KUEUE_OBJECTS, MPI_OBJECTS),
         probe=http_probe(f"http://127.0.0.1:{ports['kueue-health']}/readyz"),
         files=(configuration, kubeconfig, pki.certificate("kueue-webhook")),
+    )
+
+
+def mpi_operator(home: Home, tools: "Tools", ports: Mapping[str, int]) -> Part:
+    """Describe the MPI operator's controller."""
+    kubeconfig = home.config / "mpi-operator.kubeconfig"
+    address = f"127.0.0.1:{ports['mpi-operator']}"
+    return Part(
+        name="mpi-operator",
+        about="the MPI operator's controller, beside the control plane instead of in a pod",
+        real=True,
+        version=tools.version("mpi-operator"),
+        argv=(
+            str(tools.path("mpi-operator")),
+            f"-kubeConfig={kubeconfig}",
+            f"-health-address={address}",
+            # Its own numbers (5 and 10 calls, 10 events a second, 2 threads) would keep a gate of
+            # 512 MPIJobs, which are some 8,000 events, waiting for a quarter of an hour.
+            "-kube-api-qps=500",
+            "-kube-api-burst=1000",
+            "-controller-queue-rate-limit=1000",
+            "-controller-queue-burst=10000",
+            "-threadiness=16",
+        ),
+        port=ports["mpi-operator"],
+        needs=("kube-apiserver", MPI_OBJECTS),
+        probe=http_probe(f"http://{address}/readyz"),
+        files=(kubeconfig,),
     )
 
 

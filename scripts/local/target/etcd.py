@@ -9,14 +9,14 @@ import itertools
 import json
 import ssl
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from scripts.local.target.files import read_json, write_json
 from scripts.local.target.pki import Pki
 
-__all__ = ["Etcd", "restore_baseline", "save_baseline"]
+__all__ = ["Etcd", "add_to_baseline", "restore_baseline", "save_baseline"]
 
 PREFIX = "/registry/"
 
@@ -73,6 +73,24 @@ def save_baseline(etcd: Etcd, path: Path) -> None:
     """Remember what the control plane holds now, before any program has used it."""
     kept = {key: value for key, value in etcd.values().items() if not key.startswith(VOLATILE)}
     write_json(path, kept)
+
+
+def add_to_baseline(etcd: Etcd, path: Path, items: Iterable[dict[str, Any]]) -> None:
+    """Remember some objects as they are stored now, in a baseline that was saved before."""
+    ends = tuple(_end_of_key(item) for item in items)
+    current = etcd.values()
+    baseline: dict[str, str] = read_json(path)
+    write_json(path, baseline | {key: current[key] for key in current if key.endswith(ends)})
+
+
+def _end_of_key(item: dict[str, Any]) -> str:
+    """Give how an object's key ends: ``/KINDs/NAMESPACE/NAME``, or ``/KINDs/NAME`` without one.
+
+    True for the kinds that controllers are installed with, whose plural has an s more.
+    """
+    metadata = item["metadata"]
+    place = [metadata["namespace"]] if "namespace" in metadata else []
+    return "/".join(["", f"{item['kind'].lower()}s", *place, metadata["name"]])
 
 
 def restore_baseline(etcd: Etcd, path: Path) -> int:

@@ -6,11 +6,10 @@ The controller is a process beside the control plane, and no Service network rea
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import yaml
-
+from scripts.local.target import manifests
 from scripts.local.target.api import Json
 from scripts.local.target.pki import Pki
 
@@ -56,12 +55,12 @@ def objects(module: Path, webhook: str, pki: Pki) -> Iterator[Json]:
     bundle = _base64(pki.certificate(AUTHORITY))
     yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     yield _secret(pki)
-    for crd in _load(sorted((components / "crd" / "bases").glob("*.yaml"))):
+    for crd in manifests.load(sorted((components / "crd" / "bases").glob("*.yaml"))):
         yield _converted(crd, webhook, bundle)
     for pattern in ("*role.yaml", "*role_binding.yaml"):
-        for role in _load(sorted((components / "rbac").glob(pattern))):
+        for role in manifests.load(sorted((components / "rbac").glob(pattern))):
             yield _role(role)
-    for configuration in _load([components / "webhook" / "manifests.yaml"]):
+    for configuration in manifests.load([components / "webhook" / "manifests.yaml"]):
         yield _redirected(configuration, webhook, bundle)
 
 
@@ -79,13 +78,6 @@ def _secret(pki: Pki) -> Json:
     }
     metadata = {"name": "kueue-webhook-server-cert", "namespace": NAMESPACE}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
-
-
-def _load(paths: Iterable[Path]) -> Iterator[Json]:
-    for path in paths:
-        with path.open("rb") as file:
-            # The C loader: the largest CRD has 1.4 MB, which the Python one reads in seconds.
-            yield from yaml.load_all(file, Loader=yaml.CSafeLoader)
 
 
 def _prefixed(named: Json) -> Json:
@@ -135,15 +127,12 @@ def _role(item: Json) -> Json:
         changed["metadata"]["namespace"] = NAMESPACE
     if "roleRef" in changed:
         changed["roleRef"] = _prefixed(item["roleRef"])
-        group = "rbac.authorization.k8s.io"
-        user = {"kind": "User", "apiGroup": group, "name": "kueue-controller"}
-        changed["subjects"] = [user]
-    return changed
+    return manifests.bound_to("kueue-controller", changed)
 
 
 def edition(version: str, webhook: str, pki: Pki) -> str:
     """Give a digest of all that the objects are made from; much quicker than to make them."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
+    digest = hashlib.sha256(manifests.code(__file__))
     digest.update(f"{version} {webhook}".encode())
     for name in (AUTHORITY, WEBHOOK):
         digest.update(pki.certificate(name).read_bytes())

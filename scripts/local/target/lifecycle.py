@@ -5,7 +5,7 @@ import datetime as dt
 import fcntl
 import shutil
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +16,10 @@ from scripts.local.target import process
 from scripts.local.target.api import Api
 from scripts.local.target.etcd import Etcd, save_baseline
 from scripts.local.target.files import dump_yaml, write_private
+from scripts.local.target.installations import Installation, install, installations
 from scripts.local.target.kubeconfig import client_kubeconfig, webhook_kubeconfig
-from scripts.local.target.kueue import controller_configuration, edition, objects
-from scripts.local.target.part import KUEUE_OBJECTS, REPOSITORY, Part, part_environment
+from scripts.local.target.kueue import controller_configuration
+from scripts.local.target.part import REPOSITORY, Part, part_environment
 from scripts.local.target.parts import ORDER, parts
 from scripts.local.target.pki import Pki, ensure_pki
 from scripts.local.target.ports import PortInUseError, is_free, load_ports
@@ -98,7 +99,7 @@ def prepare(home: Home, tools: Tools, stacks: Path = REPOSITORY) -> Target:
     ports = load_ports(home.ports)
     pki = ensure_pki(home.pki, dt.datetime.now(dt.UTC))
     target = Target(home, tools, ports, pki, parts(home, tools, ports, pki, stacks))
-    for name in ("controller-manager", "scheduler", "kwok", "kueue"):
+    for name in ("controller-manager", "scheduler", "kwok", "kueue", "mpi-operator"):
         _write(home.config / f"{name}.kubeconfig", client_kubeconfig(target.api, pki, name))
     _write(home.kubeconfig, client_kubeconfig(target.api, pki, "admin"))
     review = webhook_kubeconfig(f"{target.aws}/trainyard/token-review")
@@ -129,9 +130,10 @@ class _Start:
     target: Target
     report: Report
     pool: ThreadPoolExecutor
+    installations: Sequence[Installation]
     well: set[str] = field(default_factory=set[str])
     started: dict[str, float] = field(default_factory=dict[str, float])
-    installation: Future[bool] | None = None
+    installing: dict[str, Future[bool]] = field(default_factory=dict[str, Future[bool]])
 
     def run(self) -> None:
         """Start each part as soon as those it needs are well, until all are."""
@@ -143,8 +145,8 @@ class _Start:
             for part in self.target.parts:
                 if part.name in self.started and part.name not in self.well:
                     self._look(part)
-            if "kube-apiserver" in self.well and KUEUE_OBJECTS not in self.well:
-                self._look_at_installation()
+            if "kube-apiserver" in self.well:
+                self._look_at_installations()
             time.sleep(POLL_SECONDS)
 
     def _begin(self, part: Part) -> None:
@@ -187,28 +189,18 @@ class _Start:
             seen = f"after {START_SECONDS:g} s {health.detail}"
             raise _did_not_start(self.target.home, part, seen)
 
-    def _look_at_installation(self) -> None:
-        """Put Kueue's objects into the control plane while other parts start."""
-        if self.installation is None:
-            self.installation = self.pool.submit(self._install_kueue)
-        if self.installation.done():
-            if self.installation.result():
-                self.report("kueue: applied its CRDs, roles and webhooks")
-            self.well.add(KUEUE_OBJECTS)
-
-    def _install_kueue(self) -> bool:
-        """Apply Kueue's objects unless just these are applied; says whether it did."""
-        target, tools = self.target, self.target.tools
-        webhook = f"https://127.0.0.1:{target.ports['kueue-webhook']}"
-        done = target.home.state / "kueue-objects"
-        wanted = edition(tools.version("kueue"), webhook, target.pki)
-        if done.exists() and done.read_text(encoding="ascii") == wanted:
-            return False
-        with target.kubernetes() as api:
-            for item in objects(tools.kueue_module, webhook, target.pki):
-                api.apply(item)
-        write_private(done, wanted.encode())
-        return True
+    def _look_at_installations(self) -> None:
+        """Put the controllers' objects into the control plane while other parts start."""
+        target = self.target
+        for each in self.installations:
+            if each.name not in self.installing:
+                self.installing[each.name] = self.pool.submit(
+                    install, each, target.home.state, target.kubernetes, target.etcd()
+                )
+            if each.name not in self.well and self.installing[each.name].done():
+                if self.installing[each.name].result():
+                    self.report(each.told)
+                self.well.add(each.name)
 
 
 def _await_port(name: str, port: int) -> None:
@@ -244,7 +236,8 @@ def up(home: Home, tools: Tools, report: Report, stacks: Path = REPOSITORY) -> T
     with exclusive(home):
         target = prepare(home, tools, stacks)
         with ThreadPoolExecutor(1) as pool:
-            _Start(target, report, pool).run()
+            wanted = installations(tools, target.ports, target.pki)
+            _Start(target, report, pool, wanted).run()
         baseline = home.state / "baseline.json"
         if not baseline.exists():
             save_baseline(target.etcd(), baseline)

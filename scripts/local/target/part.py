@@ -9,12 +9,15 @@ from pathlib import Path
 
 from scripts.local.target.health import Probe
 
-__all__ = ["KUEUE_OBJECTS", "REPOSITORY", "Part", "part_environment"]
+__all__ = ["KUEUE_OBJECTS", "MPI_OBJECTS", "REPOSITORY", "Part", "part_environment"]
 
 REPOSITORY = Path(__file__).parents[3]
 
 KUEUE_OBJECTS = "kueue-objects"
 """Needed like a part: that Kueue's CRDs, roles and webhooks are in the control plane."""
+
+MPI_OBJECTS = "mpi-operator-objects"
+"""The same of the MPI operator's CRD and roles."""
 
 
 @dataclass(frozen=True)

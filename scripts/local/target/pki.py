@@ -33,6 +33,7 @@ CLIENTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "controller-manager": ("system:kube-controller-manager", ()),
     "kueue": ("kueue-controller", ()),
     "kwok": ("kwok", (MASTERS,)),
+    "mpi-operator": ("mpi-operator", ()),
     "scheduler": ("system:kube-scheduler", ()),
     "stand-in": ("trainyard-stand-in", (MASTERS,)),
 }

@@ -23,6 +23,7 @@ NAMES = (
     "kwok",
     "kueue-health",
     "kueue-webhook",
+    "mpi-operator",
 )
 """Every port that some part listens on."""
 

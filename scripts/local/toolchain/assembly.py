@@ -30,6 +30,7 @@ def assemble(places: Places, folders: Sequence[Folder], of_machine: Mapping[str,
         shims=made,
         plugins=_plugins(places, programs),
         kueue_module=kept["kueue"],
+        mpi_module=kept["mpi-operator"],
         kwok_module=kept["kwok"],
     )
 

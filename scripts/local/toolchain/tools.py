@@ -43,6 +43,9 @@ class Tools:
     kueue_module: Path
     """Of Kueue's module: ``config/components`` (CRDs, roles, webhooks) and ``charts/kueue``."""
 
+    mpi_module: Path
+    """Of the MPI operator's module: ``manifests/base`` (CRD, roles)."""
+
     kwok_module: Path
     """Of kwok's module: ``kustomize/crd`` and ``kustomize/stage``."""
 

@@ -60,6 +60,26 @@ def test_what_came_later_goes_and_what_was_changed_is_mended(tmp_path: Path) -> 
     }
 
 
+def test_objects_that_are_installed_later_are_added_as_they_are_stored(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    store = Store(FRESH)
+    etcd.save_baseline(store, path)
+    added = {
+        "/registry/clusterroles/operator": "5",
+        "/registry/secrets/operators/operator": "6",
+    }
+    store.content |= added | {"/registry/roles/operator": "7", "/registry/secrets/operator": "8"}
+    metadata = {"name": "operator"}
+    items = [
+        {"kind": "ClusterRole", "metadata": metadata},
+        {"kind": "Secret", "metadata": metadata | {"namespace": "operators"}},
+        {"kind": "ConfigMap", "metadata": metadata},
+    ]
+    before = json.loads(path.read_text())
+    etcd.add_to_baseline(store, path, items)
+    assert json.loads(path.read_text()) == before | added
+
+
 def test_neighbouring_keys_go_in_one_call(tmp_path: Path) -> None:
     store = Store(FRESH)
     etcd.save_baseline(store, tmp_path / "baseline.json")

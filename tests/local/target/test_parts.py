@@ -4,13 +4,13 @@ import pytest
 
 from scripts.local.home import Home
 from scripts.local.target import ports
-from scripts.local.target.part import KUEUE_OBJECTS, Part, part_environment
+from scripts.local.target.part import KUEUE_OBJECTS, MPI_OBJECTS, Part, part_environment
 from scripts.local.target.parts import ORDER, parts
 from scripts.local.target.pki import Pki
 
 
 class FakeTools:
-    kueue_module = kwok_module = Path("/module")
+    kueue_module = mpi_module = kwok_module = Path("/module")
 
     def path(self, name: str) -> Path:
         return Path("/bin") / name
@@ -31,7 +31,7 @@ def test_the_parts_are_those_of_the_order(all_parts: tuple[Part, ...]) -> None:
 
 
 def test_each_part_stands_after_those_it_needs(all_parts: tuple[Part, ...]) -> None:
-    seen = {KUEUE_OBJECTS}
+    seen = {KUEUE_OBJECTS, MPI_OBJECTS}
     for part in all_parts:
         assert set(part.needs) <= seen, part.name
         seen.add(part.name)
@@ -43,6 +43,8 @@ def test_no_part_listens_beyond_this_machine(all_parts: tuple[Part, ...]) -> Non
         assert "0.0.0.0" not in text  # noqa: S104 - looked for, not bound
         if part.name.startswith("kube-"):
             assert "--bind-address=127.0.0.1" in part.argv
+        if part.name == "mpi-operator":
+            assert f"-health-address=127.0.0.1:{part.port}" in part.argv
 
 
 def test_no_key_stands_on_a_command_line(all_parts: tuple[Part, ...]) -> None:

@@ -30,7 +30,7 @@ def test_the_list_says_of_each_program_what_it_is_and_where_it_is_from() -> None
     result = CliRunner().invoke(toolchain)
     assert result.exit_code == 0
     lines = result.output.splitlines()
-    assert len(lines) == 11
+    assert len(lines) == 12
     assert lines[0].split(maxsplit=3) == [
         "etcd",
         "v3.6.16",

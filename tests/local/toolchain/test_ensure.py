@@ -17,6 +17,7 @@ from tests.local.toolchain.workshop import FakeWorkshop
 BUILDS = [
     "k8s.io/kubernetes/cmd/kube-controller-manager",
     "sigs.k8s.io/kueue/cmd/kueue",
+    "trainyard.dev/toolchain/core",
     "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
     "go.etcd.io/etcd/server/v3",
     "sigs.k8s.io/kwok/cmd/kwok",
@@ -70,6 +71,7 @@ def test_everything_that_is_missing_is_built_in_the_order_of_the_data(
         "kube-scheduler": Origin.BUILT,
         "kueue": Origin.BUILT,
         "kwok": Origin.BUILT,
+        "mpi-operator": Origin.BUILT,
         "pulumi": Origin.BUILT,
         "pulumi-language-python": Origin.STAND_IN,
         "pulumi-resource-aws": Origin.STAND_IN,
@@ -86,6 +88,7 @@ def test_files_of_modules_are_kept_so_that_go_is_not_needed_later(workshop: Fake
     assert workshop.calls() == calls
     assert (tools.kueue_module / "config/components/crd/bases/one.yaml").is_file()
     assert (tools.kueue_module / "charts/kueue/Chart.yaml").is_file()
+    assert (tools.mpi_module / "manifests/base/cluster-role.yaml").is_file()
     assert (tools.kwok_module / "kustomize/stage/node/fast.yaml").is_file()
     assert os.access(tools.kwok_module / "kustomize/crd/bases/stage.yaml", os.W_OK)
 
@@ -116,7 +119,7 @@ def test_a_complete_pulumi_of_the_machine_and_its_plugins_are_used(workshop: Fak
     kubernetes = workshop.program("pulumi-resource-kubernetes", "", folder)
     aws = workshop.program("pulumi-resource-aws", "")
     tools = toolchain.ensure(ignore, places=workshop.places())
-    assert workshop.built() == [BUILDS[0], BUILDS[1], *BUILDS[3:5]]
+    assert workshop.built() == [*BUILDS[:3], *BUILDS[4:6]]
     assert tools.path("pulumi") == pulumi
     assert tools.path("pulumi-resource-kubernetes") == kubernetes
     assert tools.path("pulumi-resource-aws") == aws
@@ -186,7 +189,7 @@ def test_a_refused_download_is_explained_for_every_folder_at_once(workshop: Fake
     )
     assert str(caught.value) == "\n".join(
         [
-            f"the Go modules of kubernetes, kueue, pulumi, etcd{rest}",
+            f"the Go modules of kubernetes, kueue, mpi-operator, pulumi, etcd{rest}",
             f"the Go modules of kwok{rest}",
             f"the Go modules of pulumi-resource-kubernetes{rest}",
         ]
@@ -208,10 +211,10 @@ def test_a_broken_build_is_explained_and_other_folders_are_finished(
         f"  way out: read {places.logs}/kueue.log, mend it and run this again; "
         "what is finished is kept"
     )
-    assert workshop.built() == [BUILDS[0], BUILDS[1], *BUILDS[4:]]
+    assert workshop.built() == [*BUILDS[:2], *BUILDS[5:]]
     (workshop.home / "broken-kueue").unlink()
     toolchain.ensure(ignore, places=places)
-    assert workshop.built()[-3:] == BUILDS[1:4]
+    assert workshop.built()[-4:] == BUILDS[1:5]
 
 
 def test_a_caller_that_stops_ends_the_build_that_is_running(workshop: FakeWorkshop) -> None:
@@ -286,6 +289,6 @@ def test_the_plan_is_told_first_and_counts_what_is_there(workshop: FakeWorkshop)
     toolchain.ensure(events.append, places=places)
     plan = events[0]
     assert isinstance(plan, Plan)
-    assert [task.name for task in plan.tasks] == ["kueue", "pulumi", "etcd"]
+    assert [task.name for task in plan.tasks] == ["kueue", "mpi-operator", "pulumi", "etcd"]
     assert plan.have == 3
     assert not any(isinstance(event, Plan) for event in events[1:])

@@ -38,6 +38,7 @@ MODULE_FILES = {
     "github.com/pulumi/pulumi/sdk/v3/python/cmd/pulumi-language-python-exec": "print('run')\n",
     "sigs.k8s.io/kueue/config/components/crd/bases/one.yaml": "kind: One\n",
     "sigs.k8s.io/kueue/charts/kueue/Chart.yaml": "name: kueue\n",
+    "github.com/kubeflow/mpi-operator/manifests/base/cluster-role.yaml": "kind: ClusterRole\n",
     "sigs.k8s.io/kwok/kustomize/crd/bases/stage.yaml": "kind: Stage\n",
     "sigs.k8s.io/kwok/kustomize/stage/node/fast.yaml": "kind: Fast\n",
     (
