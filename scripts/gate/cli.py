@@ -4,7 +4,6 @@ import json
 import secrets
 import signal
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,9 +11,7 @@ from types import FrameType
 
 import click
 from lightkube import Client
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from components.catalog import UnknownInstanceTypeError, instance_type
 from scripts.blacklist.store import SHELF, BlacklistStore
@@ -24,7 +21,7 @@ from scripts.gate.cluster import KubeCluster
 from scripts.gate.jobs import accelerator, require_digest
 from scripts.gate.patience import Patience
 from scripts.gate.run import Gate, Request
-from scripts.gate.status import WaveStatus, wave_statuses, worst
+from scripts.gate.status import shown, wave_statuses, worst
 from scripts.gate.verdict import WaveVerdict
 from scripts.records.config_maps import ConfigMapShelf
 from scripts.records.kubeconfig import read_kubeconfig
@@ -151,40 +148,23 @@ def run(  # noqa: PLR0913 - click hands each option over by its name
 @click.option("--namespace", default="trainyard-gate", show_default=True, help="Where gates keep.")
 @click.option("--json", "as_json", is_flag=True, help="Print the waves as JSON.")
 def status(*, kubeconfig: str, namespace: str, as_json: bool) -> None:
-    """Show every wave: nodes open and out, why, and what the last gate said.
+    """Show every wave: nodes open and out, why, what the last gate said, and one on its way.
 
     Exit codes: 0 every wave passed, 1 one failed, 2 bad use, 3 one is not judged yet.
     """
     client = Client(config=read_kubeconfig(kubeconfig), namespace=namespace)
     api = Api(client, namespace, Patience(STATUS_SECONDS))
-    waves = wave_statuses(api.list("Node"), api.list("ConfigMap"))
+    now = datetime.now(tz=UTC)
+    waves = wave_statuses(api.list("Node"), api.list("ConfigMap"), now)
     if as_json:
         click.echo(json.dumps([wave.as_json() for wave in waves], indent=1))
     elif waves:
-        _show(waves)
+        console = Console()
+        for part in shown(waves, now):
+            console.print(part, soft_wrap=True)
     else:
         click.echo("no node belongs to a wave yet")
     sys.exit(EXIT_CODES[worst(waves)])
-
-
-def _show(waves: Sequence[WaveStatus]) -> None:
-    console = Console()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("pool", "wave", "nodes", "ready", "open", "verdict", "ended", "run"):
-        table.add_column(heading)
-    for wave in waves:
-        counts = map(str, (wave.nodes, wave.ready, wave.open))
-        said = (wave.verdict or "none yet", wave.ended[:16].replace("T", " "), wave.run)
-        table.add_row(wave.pool, wave.wave, *counts, *said)
-    console.print(table)
-    for wave in waves:
-        for node in wave.out:
-            console.print(
-                f"{wave.pool} wave {wave.wave}: {node.name} is out ({node.mark}): {node.reason}",
-                markup=False,
-                highlight=False,
-                soft_wrap=True,
-            )
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:

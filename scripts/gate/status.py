@@ -1,16 +1,23 @@
-"""How the waves of a cluster stand: what the last gate said, and what its nodes say now. Pure."""
+"""How the waves of a cluster stand: the last verdict, the nodes now, a gate on its way. Pure."""
 
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
 from scripts.gate.cluster import GATE_LABEL, POOL_LABEL, REASON, WAVE_LABEL, node_state
+from scripts.gate.going import IDLE, Going, Movement, goings
 from scripts.gate.objects import Manifest, labels, mapping
 from scripts.gate.ports import Mark
 from scripts.verdicts import Verdict
 
-__all__ = ["OutNode", "WaveStatus", "wave_statuses", "worst"]
+__all__ = ["OutNode", "WaveStatus", "shown", "wave_statuses", "worst"]
 
 PREFIX = "gate-"
 SYSTEM = "system"
@@ -28,7 +35,7 @@ class OutNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaveStatus:
-    """One wave: its nodes now, and the last verdict (empty when no gate ended yet)."""
+    """One wave: its nodes and its gate now, and the last verdict (empty when no gate ended yet)."""
 
     pool: str
     wave: str
@@ -40,33 +47,44 @@ class WaveStatus:
     message: str
     run: str
     ended: str
+    going: Going = IDLE
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         out = [{"name": each.name, "mark": each.mark, "reason": each.reason} for each in self.out]
-        return {**plain, "out": out}
+        return {**plain, "out": out, "going": self.going.as_json()}
 
 
-def wave_statuses(nodes: Iterable[Manifest], kept: Iterable[Manifest]) -> list[WaveStatus]:
-    """Return the waves that have nodes, by pool and wave.
+def wave_statuses(
+    nodes: Iterable[Manifest], kept: Iterable[Manifest], now: datetime
+) -> list[WaveStatus]:
+    """Return the waves that have nodes, or a gate that has not ended, by pool and wave.
 
     Parameters
     ----------
     nodes
         Node objects of the cluster, also such as belong to no pool.
     kept
-        ConfigMaps of the gate's namespace; those that hold no verdict are passed over.
+        ConfigMaps of the gate's namespace; those that hold no verdict, no lease and no journal are
+        passed over.
+    now
+        Tells whether a gate that has not ended still lives, see :func:`scripts.gate.going.goings`.
     """
-    verdicts = dict(_verdicts(kept))
+    maps = list(kept)
+    verdicts = dict(_verdicts(maps))
+    moving = goings(maps, now)
     waves: dict[tuple[str, str], list[Manifest]] = {}
     for node in nodes:
         known = labels(node)
         pool, wave = known.get(POOL_LABEL, SYSTEM), known.get(WAVE_LABEL)
         if pool != SYSTEM and wave is not None:
             waves.setdefault((pool, wave), []).append(node)
+    for each in moving.values():
+        if each.pool:
+            waves.setdefault((each.pool, each.wave), [])
     return [
-        _status(*place, members, verdicts.get(place, {}))
+        _status(*place, members, verdicts.get(place, {}), moving.get("-".join(place), IDLE))
         for place, members in sorted(
             waves.items(), key=lambda each: (each[0][0], _order(each[0][1]))
         )
@@ -74,16 +92,45 @@ def wave_statuses(nodes: Iterable[Manifest], kept: Iterable[Manifest]) -> list[W
 
 
 def worst(statuses: Iterable[WaveStatus]) -> Verdict:
-    """Return fail if a wave failed, pass if each passed and has an open node, else unknown."""
+    """Return fail if a wave failed, pass if each passed and has an open node, else unknown.
+
+    A wave over which a gate has not ended is not known, unless it had failed before.
+    """
     seen = list(statuses)
     if any(each.verdict == Verdict.FAIL.value for each in seen):
         return Verdict.FAIL
-    if seen and all(each.verdict == Verdict.PASS.value and each.open for each in seen):
+    if seen and all(_is_passed(each) for each in seen):
         return Verdict.PASS
     return Verdict.UNKNOWN
 
 
-def _status(pool: str, wave: str, members: list[Manifest], verdict: dict[str, Any]) -> WaveStatus:
+def shown(waves: Iterable[WaveStatus], now: datetime) -> Iterator[RenderableType]:
+    """Return a table of the waves, and below it a line for each gate and node that needs one."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("pool", "wave", "nodes", "ready", "open", "verdict", "ended", "run", "now"):
+        table.add_column(heading)
+    lines: list[str] = []
+    for wave in waves:
+        counts = map(str, (wave.nodes, wave.ready, wave.open))
+        said = (wave.verdict or "none yet", wave.ended[:16].replace("T", " "), wave.run)
+        going = "" if wave.going.state is Movement.IDLE else wave.going.state.value
+        table.add_row(wave.pool, wave.wave, *counts, *said, going)
+        about = f"{wave.pool} wave {wave.wave}"
+        if going:
+            lines.append(f"{about}: {wave.going.line(wave.pool, wave.wave, now)}")
+        lines += [f"{about}: {node.name} is out ({node.mark}): {node.reason}" for node in wave.out]
+    yield table
+    yield from (Text(line) for line in lines)
+
+
+def _is_passed(wave: WaveStatus) -> bool:
+    still = wave.going.state is Movement.IDLE
+    return still and wave.verdict == Verdict.PASS.value and wave.open > 0
+
+
+def _status(
+    pool: str, wave: str, members: list[Manifest], verdict: dict[str, Any], going: Going
+) -> WaveStatus:
     states = [node_state(node) for node in members]
     return WaveStatus(
         pool=pool,
@@ -96,6 +143,7 @@ def _status(pool: str, wave: str, members: list[Manifest], verdict: dict[str, An
         message=str(verdict.get("message", "no gate has ended on this wave")),
         run=str(verdict.get("run", "")),
         ended=str(verdict.get("ended") or ""),
+        going=going,
     )
 
 
