@@ -45,10 +45,9 @@ def answer(check: str, nodes: Sequence[SimulatedNode], env: Mapping[str, str]) -
     KeyError
         If the container lacks a variable that the gate sets.
     """
-    if check == "node":
-        return node_check_log(nodes[0])
-    if check == "dcgm":
-        return node_check_log(nodes[0], ("scope", "machine", "gpus", "dcgm"), diagnostics=True)
+    if check in {"node", "dcgm"}:
+        only = env.get("CHECK_ONLY", "").split()
+        return node_check_log(nodes[0], only, diagnostics=bool(env.get("CHECK_DCGM")))
     if check == "storage":
         return storage_check_log(nodes[0], env)
     return all_reduce_log(nodes, env) if check == COLLECTIVES else None

@@ -167,7 +167,13 @@ def test_a_pod_that_the_gate_did_not_make_is_told_what_it_lacks(
 
 def test_diagnostics_answer_with_what_they_alone_find(tmp_path: Path) -> None:
     faults.add(tmp_path / "faults.json", Fault("dcgm", pool="h100", index=0))
-    log = read(tmp_path, [node("a")], [pod("diagnostics", "a", {"trainyard.dev/check": "dcgm"})])
+    asked = pod("diagnostics", "a", {"trainyard.dev/check": "dcgm"})
+    asked["spec"]["containers"][1]["env"] += [
+        {"name": "CHECK_ONLY", "value": "machine dcgm"},
+        {"name": "CHECK_DCGM", "value": "2"},
+    ]
+    log = read(tmp_path, [node("a")], [asked])
+    assert "#@ begin kernel-log" not in (log or "")
     assert "A memory mismatch was detected on GPU 0" in (log or "")
 
 
