@@ -1,9 +1,11 @@
 """A small training over several processes: proves data, gradient sync, checkpoints and resuming.
 
 It stands alone, so that it runs in any image with PyTorch: on GPUs over NCCL, on CPUs over gloo.
-Every rank is started with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does.
+Every rank is started with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun does; with
+--local-ranks it starts the ranks of one node by itself, and NODE_RANK and NODES say which node.
 
     torchrun --nproc-per-node 2 small_train.py --data /fsx/small --checkpoints /fsx/ckpt --steps 60
+    NODE_RANK=0 NODES=2 MASTER_ADDR=… MASTER_PORT=… small_train.py --local-ranks 8 --make-data …
 
 What it holds to, each line of its report:
 
@@ -14,6 +16,8 @@ What it holds to, each line of its report:
 - resume: on CPUs a run that was killed ends with the very parameters of one that was not. On GPUs
   the order of additions may differ between runs, so there nothing of the kind is claimed.
 
+Rank 0 writes its report as JSON to a file, or with "--report -" as a line of its log.
+
 Exit codes: 0 pass, 1 fail, 2 bad use, 3 unknown (torch or the other ranks cannot be had).
 """
 
@@ -21,16 +25,19 @@ import argparse
 import hashlib
 import importlib
 import json
+import multiprocessing
 import os
 import shutil
 import signal
+import socket
 import struct
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 FEATURES = 32
 HIDDEN = 64
@@ -50,17 +57,75 @@ WINDOW = 5
 """Steps at each end over which the loss is averaged."""
 
 RATE = 0.05
-TIMEOUT = timedelta(seconds=120)
+
+POLL_SECONDS = 0.5
 
 EXIT = {"pass": 0, "fail": 1, "unknown": 3}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one rank, and return its exit code."""
+    """Run one rank, or those of a node, and return the exit code."""
     options = _options(arguments)
+    if options.local_ranks:
+        return run_node(options)
     if options.make_data:
         make_data(options.data, options.seed)
         return 0
+    return run_rank(options)
+
+
+def run_node(options: argparse.Namespace) -> int:
+    """Start the ranks of this node, and end them all as soon as one has failed.
+
+    A rank that has lost another one waits for it in vain; whoever restarts the training needs to
+    know at once. Node 0 makes the data first, if it is asked to.
+    """
+    node, count = int(os.environ["NODE_RANK"]), options.local_ranks
+    if node == 0 and options.make_data:
+        make_data(options.data, options.seed)
+    if not _known(os.environ["MASTER_ADDR"], options.timeout):
+        report = {"verdict": "unknown", "message": f"no node 0 within {options.timeout} s"}
+        return _end(options, report)
+    # PyTorch is not loaded yet, so that a fork is safe.
+    fork = multiprocessing.get_context("fork")
+    ranks = [fork.Process(target=_rank, args=(options, node, local)) for local in range(count)]
+    for rank in ranks:
+        rank.start()
+    while (codes := [rank.exitcode for rank in ranks]) and None in codes and not any(codes):
+        time.sleep(POLL_SECONDS)
+    for rank in ranks:
+        if any(codes):
+            rank.kill()
+        rank.join()
+    failed = [code for code in codes if code]
+    # A process that was killed has its signal, negative; a shell would say 128 and more.
+    return next((code if code > 0 else 128 - code for code in failed), 0)
+
+
+def _rank(options: argparse.Namespace, node: int, local: int) -> None:
+    """Be one rank of a node."""
+    count = options.local_ranks
+    os.environ |= {
+        "RANK": str(node * count + local),
+        "LOCAL_RANK": str(local),
+        "WORLD_SIZE": str(int(os.environ["NODES"]) * count),
+    }
+    sys.exit(run_rank(options))
+
+
+def _known(host: str, seconds: float) -> bool:
+    """Wait until the cluster's DNS knows node 0, whose pod may come later than ours."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with suppress(socket.gaierror):
+            socket.getaddrinfo(host, None)
+            return True
+        time.sleep(POLL_SECONDS)
+    return False
+
+
+def run_rank(options: argparse.Namespace) -> int:
+    """Run one rank to its end."""
     try:
         torch: Any = importlib.import_module("torch")
         distributed: Any = importlib.import_module("torch.distributed")
@@ -69,7 +134,7 @@ def main(arguments: list[str] | None = None) -> int:
     device = _device(torch)
     backend = "nccl" if device.type == "cuda" else "gloo"
     try:
-        distributed.init_process_group(backend, timeout=TIMEOUT)
+        distributed.init_process_group(backend, timeout=timedelta(seconds=options.timeout))
     except (RuntimeError, ValueError) as error:
         return _end(options, {"verdict": "unknown", "message": f"the ranks never met: {error}"})
     try:
@@ -83,6 +148,8 @@ def main(arguments: list[str] | None = None) -> int:
         distributed.barrier()
         distributed.destroy_process_group()
     if rank == 0:
+        if options.tidy and report["verdict"] == "pass":
+            shutil.rmtree(options.tidy, ignore_errors=True)
         return _end(options, report)
     if report["verdict"] != "pass":
         _say(f"rank {rank}: {report['verdict']}: {report['message']}")
@@ -249,12 +316,13 @@ class Training:
             return int(marker["step"])
         return 0
 
-    def _die(self, done: int) -> NoReturn:
-        """End as a node that loses power does."""
+    def _die(self, done: int) -> None:
+        """End as a node that loses power does; ranks that are spared go on, and lose it."""
         self._distributed.barrier()
+        if self._rank >= self._options.die_ranks:
+            return
         _say(f"killed after step {done} as asked")
         os.kill(os.getpid(), signal.SIGKILL)
-        raise AssertionError("a killed process goes on")
 
     def _report(self, first: int, seconds: float) -> dict[str, Any]:
         start = sum(self._losses[:WINDOW]) / WINDOW
@@ -298,10 +366,15 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--every", type=int, default=20, help="steps between checkpoints")
     parser.add_argument("--batch", type=int, default=32, help="rows of a rank and step")
     parser.add_argument("--seed", type=int, default=17, help="where all random numbers begin")
-    parser.add_argument("--die-at", type=int, help="kill this rank after a step, unless resumed")
-    parser.add_argument("--report", type=Path, help="file for the report as JSON")
+    parser.add_argument("--die-at", type=int, help="kill ranks after a step, unless resumed")
+    parser.add_argument("--die-ranks", type=int, default=sys.maxsize, help="how many: the first")
+    parser.add_argument("--local-ranks", type=int, default=0, help="start so many ranks here")
+    parser.add_argument("--timeout", type=int, default=120, help="seconds to wait for other ranks")
+    parser.add_argument("--tidy", type=Path, help="folder to remove once all has passed")
+    parser.add_argument("--report", type=Path, help="file for the report as JSON; - for the log")
     options = parser.parse_args(arguments)
-    if not options.make_data and options.checkpoints is None:
+    only_data = options.make_data and not options.local_ranks
+    if not only_data and options.checkpoints is None:
         parser.error("--checkpoints is missing: name a folder on the shared file system")
     if options.steps < 2 * WINDOW or min(options.every, options.batch) < 1:
         parser.error(f"--steps is at least {2 * WINDOW}, --every and --batch at least 1")
@@ -309,7 +382,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _end(options: argparse.Namespace, report: dict[str, Any]) -> int:
-    if options.report:
+    if options.report == Path("-"):
+        _say(f"report: {json.dumps(report)}")
+    elif options.report:
         options.report.parent.mkdir(parents=True, exist_ok=True)
         options.report.write_text(json.dumps(report, indent=1) + "\n")
     _say(f"{report['verdict']}: {report['message']}")

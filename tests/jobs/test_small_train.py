@@ -5,12 +5,15 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from scripts.gate.train_judge import TrainLog, read_log
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +30,28 @@ def python() -> str:
             if subprocess.run(probe, check=False, capture_output=True).returncode == 0:
                 return candidate
     pytest.skip("no Python with PyTorch and gloo is here; on Debian: apt install python3-torch")
+
+
+def free_port() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+def ended(
+    processes: Iterable["subprocess.Popen[str]"],
+) -> list[subprocess.CompletedProcess[str]]:
+    """Start all, and wait for each; who hangs is killed, and fails the test."""
+    running = list(processes)
+    done: list[subprocess.CompletedProcess[str]] = []
+    try:
+        for process in running:
+            out, err = process.communicate(timeout=LIMIT_SECONDS)
+            done.append(subprocess.CompletedProcess([], process.returncode, out, err))
+    finally:
+        for process in running:
+            process.kill()
+    return done
 
 
 @dataclass
@@ -46,13 +71,10 @@ class Place:
         self, name: str, *more: str, ranks: int = 2
     ) -> list[subprocess.CompletedProcess[str]]:
         """Run every rank to its end; the report is ``name``.json."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
         words = ["--data", str(self.data), "--checkpoints", str(self.checkpoints(name))]
         words += ["--report", str(self.folder / f"{name}.json"), *more]
-        place = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        running = [
+        place = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
+        return ended(
             subprocess.Popen(
                 [python(), str(SCRIPT), *words],
                 env={**os.environ, **place, "RANK": str(rank)},
@@ -61,12 +83,25 @@ class Place:
                 text=True,
             )
             for rank in range(ranks)
-        ]
-        done: list[subprocess.CompletedProcess[str]] = []
-        for process in running:
-            out, err = process.communicate(timeout=LIMIT_SECONDS)
-            done.append(subprocess.CompletedProcess([], process.returncode, out, err))
-        return done
+        )
+
+    def train_nodes(
+        self, name: str, *more: str, nodes: int = 2
+    ) -> list[subprocess.CompletedProcess[str]]:
+        """Run nodes of two ranks each, from the text of the script as a pod has it."""
+        words = ["--data", str(self.data), "--checkpoints", str(self.checkpoints(name))]
+        words += ["--local-ranks", "2", "--make-data", "--report", "-", *more]
+        common = {"NODES": str(nodes), "MASTER_ADDR": "localhost", "MASTER_PORT": free_port()}
+        return ended(
+            subprocess.Popen(
+                [python(), "-c", SCRIPT.read_text(), *words],
+                env={**os.environ, **common, "NODE_RANK": str(node)},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for node in range(nodes)
+        )
 
     def report(self, name: str) -> dict[str, Any]:
         return json.loads((self.folder / f"{name}.json").read_text())
@@ -157,3 +192,37 @@ def test_bad_use_is_told_before_anything_runs(place: Place) -> None:
     assert done.stderr.endswith(
         "error: --checkpoints is missing: name a folder on the shared file system\n"
     )
+
+
+def said(done: subprocess.CompletedProcess[str]) -> TrainLog:
+    return read_log(done.stdout.splitlines())
+
+
+def test_nodes_that_lost_one_of_them_end_and_go_on_from_the_checkpoint(place: Place) -> None:
+    whole = place.train_nodes("whole")
+    assert codes(whole) == [0, 0]
+    die = ["--die-at", "30", "--die-ranks", "2"]
+    lost = place.train_nodes("halved", *die)
+    # The first node is gone as after SIGKILL; the other one learns of it, and knows nothing.
+    assert codes(lost) == [137, 3]
+    assert said(lost[0]).killed == 30
+    assert said(lost[1]).said.startswith("rank ")
+    resumed = place.train_nodes("halved", *die, "--tidy", str(place.data))
+    assert codes(resumed) == [0, 0]
+    straight, after = said(whole[0]).report or {}, said(resumed[0]).report or {}
+    assert (straight["ranks"], after["resumed_from"]) == (4, 20)
+    assert straight["parameters"] == after["parameters"]
+    assert not place.data.exists()
+
+
+def test_a_node_whose_first_never_comes_knows_nothing(place: Place) -> None:
+    words = ["--data", str(place.data), "--checkpoints", str(place.checkpoints("run"))]
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), *words, "--local-ranks", "1", "--timeout", "1"],
+        env={**os.environ, "NODE_RANK": "1", "NODES": "2", "MASTER_ADDR": "no-such.invalid"},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 3
+    assert done.stdout == "small_train: unknown: no node 0 within 1 s\n"
