@@ -30,6 +30,7 @@ MODULES = (
     "route53.record_sets",
     "acm.certificates",
     "autoscaling.groups",
+    "autoscaling.instances",
     "autoscaling.schedules",
     "mends.amp",
     "mends.budgets",
