@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from components.catalog import instance_type
 from scripts.blacklist.store import BlacklistStore
@@ -11,11 +11,13 @@ from scripts.errors import UnknownError
 from scripts.gate.devices import wanted
 from scripts.gate.jobs import CONTAINER, GateJob
 from scripts.gate.objects import Manifest
-from scripts.gate.ports import JobResult, Mark, NodeState, ignore
+from scripts.gate.ports import Condition, JobResult, Mark, NodeState, ignore
 from scripts.gate.run import Clock, Gate, Request
 from scripts.gate.sweep import FULL_SWEEP
 from scripts.gate.verdict import WaveVerdict
-from scripts.local.answers import SimulatedNode, all_reduce_log, node_check_log
+from scripts.local.answers import SimulatedNode, answer
+from scripts.local.target import symptoms
+from scripts.node.judge import NodeJudgement
 
 T = TypeVar("T")
 
@@ -48,11 +50,15 @@ Kinds are those of the embedded target, and what stands in ``DAMAGE``.
 """
 
 DAMAGE: Mapping[str, tuple[str, str]] = {
-    "wrong": ("       0\n", "       3\n"),
-    "nic": ("(found 32 nics)", "(found 31 nics)"),
     "gdr": ("NET/Libfabric/0/GDRDMA", "NET/Libfabric/0"),
 }
-"""Kind of fault -> what it changes in a good log."""
+"""What else may be wrong: kind of fault -> what it changes in a good log."""
+
+LARGE = 16
+"""A group of more nodes takes long to be answered and read."""
+
+NOT_IN_COLLECTIVES = frozenset({"storage", "mount"})
+"""Faults that nodes may still have when large groups of them meet, and that do not show there."""
 
 
 def on(name: str, kind: str, least: int = 1) -> Shows:
@@ -89,7 +95,8 @@ class FakeCluster:
     """Nodes by name, their faults, and what the gate did to them.
 
     ``faults`` are of nodes, ``shows`` of Jobs by the nodes that meet there. ``quick`` reads the log
-    of a good Job once for all that are like it, which large waves need.
+    of a good Job once for all that are like it, which large waves need; clusters of the same type
+    may share what was ``read``.
     """
 
     states: dict[str, NodeState] = field(default_factory=dict)
@@ -107,7 +114,7 @@ class FakeCluster:
     stops_at_round: int | None = None
     lost_at_round: dict[int, str] = field(default_factory=dict)
     quick: bool = False
-    _read: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    read: dict[tuple[object, ...], Any] = field(default_factory=dict)
 
     def add(
         self, count: int, *, kind: str = P5, wave: str = "1", leaf: int = 0, **known: bool
@@ -134,7 +141,21 @@ class FakeCluster:
 
     def nodes(self, pool: str) -> list[NodeState]:
         assert pool == "train"
-        return sorted(self.states.values(), key=lambda node: node.name)
+        return sorted(map(self._shown, self.states.values()), key=lambda node: node.name)
+
+    def _shown(self, state: NodeState) -> NodeState:
+        """Return a node as it is with those of its faults that show on itself."""
+        kinds = symptoms.shown(self.faults.get(state.name, ()))
+        if not kinds:
+            return state
+        capacity = {name: str(count) for name, count in state.devices.items()}
+        status = symptoms.change(kinds, capacity, "")[1]
+        devices = {name: int(count) for name, count in status["allocatable"].items()}
+        conditions = {
+            each["type"]: Condition(each["status"], each["reason"], each["message"])
+            for each in status["conditions"]
+        }
+        return replace(state, devices={**state.devices, **devices}, conditions=conditions)
 
     def busy(self, names: Collection[str]) -> set[str]:
         return self.busy_nodes & set(names)
@@ -165,27 +186,30 @@ class FakeCluster:
     def _answer(
         self, job: GateJob, seconds: float, read: Callable[[GateJob, Iterable[str]], T]
     ) -> JobResult[T]:
-        [container] = job.manifest["spec"]["template"]["spec"]["containers"]
+        spec = job.manifest["spec"]
+        speaker = spec["mpiReplicaSpecs"]["Launcher"] if job.kind == "MPIJob" else spec
+        [container] = speaker["template"]["spec"]["containers"]
         assert container["name"] == CONTAINER
         check = job.manifest["metadata"]["labels"]["trainyard.dev/check"]
         env = {each["name"]: each["value"] for each in container["env"]}
         collective = env.get("GATE_BINARY", "").rpartition("/")[2].removesuffix("_perf")
-        shown = {
-            kind for shows in self.shows if check != "node" and (kind := shows(job, collective))
-        }
+        shown = {kind for shows in self.shows if collective and (kind := shows(job, collective))}
         nodes = [self._simulated(name, shown) for name in job.nodes]
         kinds = shown.union(*(node.faults for node in nodes))
-        if kinds & {"dead", "hang"} or any(not self.states[name].ready for name in job.nodes):
+        if len(nodes) > LARGE:
+            kinds -= NOT_IN_COLLECTIVES
+        if "dead" in kinds or any(not self.states[name].ready for name in job.nodes):
             return JobResult(None, f"it did not end in time: Running after {seconds:g} s")
         like = (check, collective, len(nodes), nodes[0].instance_type)
-        if self.quick and not kinds and like in self._read:
-            return JobResult(self._read[like])
-        text = node_check_log(nodes[0]) if check == "node" else all_reduce_log(nodes, env)
+        if self.quick and not kinds and like in self.read:
+            return JobResult(_of(nodes[0], self.read[like]))
+        text = answer(check, nodes, env)
+        assert text is not None
         for kind in kinds & DAMAGE.keys():
             text = text.replace(*DAMAGE[kind])
         result = JobResult(read(job, self.garble(job, text).splitlines()))
         if not kinds:
-            self._read[like] = result.value
+            self.read[like] = result.value
         return result
 
     def _simulated(self, name: str, shown: Collection[str]) -> SimulatedNode:
@@ -217,6 +241,18 @@ class FakeCluster:
     def marked(self, mark: Mark) -> list[str]:
         """Names of the nodes with this mark."""
         return sorted(name for name, (given, _) in self.marks.items() if given is mark)
+
+
+def _of(node: SimulatedNode, value: T) -> T:
+    """Give the judgement on a node like others the identities of its own GPUs and machine."""
+    if not isinstance(value, NodeJudgement) or not value.gpus:
+        return value
+    gpus = tuple(
+        {**gpu, "uuid": f"GPU-{node.machine}-{index}", "serial": f"{node.machine}-{index}"}
+        for index, gpu in enumerate(value.gpus)
+    )
+    facts = {**value.facts, "instance_id": node.machine.rpartition("/")[2]}
+    return cast("T", replace(value, gpus=gpus, facts=facts))
 
 
 def sizes(cluster: FakeCluster) -> list[tuple[int, int]]:
