@@ -19,7 +19,7 @@ from scripts.baseline.setting import Setting
 from scripts.errors import UnknownError, UsageError
 from scripts.records.shelf import LARGEST, Shelf, change
 
-__all__ = ["KEPT_RUNS", "SHELF", "BaselineStore"]
+__all__ = ["KEPT_RUNS", "SHELF", "BaselineStore", "baselines_of"]
 
 D = TypeVar("D", bound=BaseModel)
 
@@ -76,17 +76,42 @@ class BaselineStore:
 
     def baselines(self, setting: Setting) -> tuple[Baseline | None, tuple[Baseline, ...]]:
         """Return the baseline of a setting, and those of its shape on other stacks."""
-        same = [each for each in self.ledgers() if each.setting.shape == setting.shape]
-        own = next((each.baseline for each in same if each.setting == setting), None)
-        others = (each.baseline for each in same if each.setting != setting)
-        return own, tuple(each for each in others if each is not None)
+        return baselines_of(self.ledgers(), setting)
 
     def keep(self, setting: Setting, run: Run) -> None:
-        """Keep a run; a second time changes nothing."""
-        if self._bucket is not None:
-            text = _StoredRun(setting=setting, run=run).model_dump_json(indent=1)
-            self._bucket.put(_run_key(setting, run), text)
-        self._merge(setting, [run], [])
+        """Keep a run; a second time changes nothing.
+
+        Raises
+        ------
+        UnknownError
+            If the index or the bucket does not take it; then the other one has it.
+        """
+        if problems := self.keep_all([(setting, run)]):
+            raise UnknownError("; ".join(problems))
+
+    def keep_all(self, runs: Iterable[tuple[Setting, Run]]) -> tuple[str, ...]:
+        """Keep runs in index and bucket; returns why one of the two did not take all of them.
+
+        Neither waits for the other: what only one of them has, :meth:`sync` brings to both. One
+        that refused once is not asked again, as each question may take its whole time-out.
+        """
+        problems: list[str] = []
+        index, bucket = True, self._bucket
+        for setting, run in runs:
+            if index:
+                try:
+                    self._merge(setting, [run], [])
+                except UnknownError as error:
+                    index = False
+                    problems.append(str(error))
+            if bucket is not None:
+                text = _StoredRun(setting=setting, run=run).model_dump_json(indent=1)
+                try:
+                    bucket.put(_run_key(setting, run), text)
+                except UnknownError as error:
+                    bucket = None
+                    problems.append(str(error))
+        return tuple(problems)
 
     def promote(
         self,
@@ -182,6 +207,16 @@ class BaselineStore:
     def _all(bucket: Bucket, prefix: str, model: type[D]) -> Iterator[D]:
         for key in bucket.keys(prefix):
             yield _read(model, bucket.get(key), f"{key} of the bucket")
+
+
+def baselines_of(
+    ledgers: Iterable[Ledger], setting: Setting
+) -> tuple[Baseline | None, tuple[Baseline, ...]]:
+    """Return the baseline of a setting, and those of its shape on other stacks."""
+    same = [each for each in ledgers if each.setting.shape == setting.shape]
+    own = next((each.baseline for each in same if each.setting == setting), None)
+    others = (each.baseline for each in same if each.setting != setting)
+    return own, tuple(each for each in others if each is not None)
 
 
 def _run_key(setting: Setting, run: Run) -> str:

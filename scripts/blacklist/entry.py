@@ -57,7 +57,10 @@ class Gpu(_Data):
 
 
 class Evidence(_Data):
-    """What an entry rests on: a run, the check that failed, its numbers, and its log's digest."""
+    """What an entry rests on: a run, the check that failed, its numbers, and its log's digest.
+
+    ``report`` is the path of the gate's report, where the gate ran.
+    """
 
     run: str = ""
     check: str = ""
@@ -65,6 +68,7 @@ class Evidence(_Data):
         default_factory=dict[str, float], max_length=MOST_NUMBERS
     )
     log: str = ""
+    report: str = ""
 
 
 class Cleared(_Data):

@@ -37,6 +37,7 @@ def sightings(
     now: datetime,
     *,
     digests: Mapping[str, str] | None = None,
+    report: str = "",
     rules: Policy | None = None,
 ) -> tuple[Entry, ...]:
     """Return an entry for each node of a wave that failed by its hardware.
@@ -54,6 +55,8 @@ def sightings(
         When the entries begin.
     digests
         By node, the digest of the log or capture that its failure was read from.
+    report
+        Path of the gate's report.
     rules
         The policy, when it is not the shipped one.
     """
@@ -69,7 +72,7 @@ def sightings(
         seen = islice(_numbers(verdict, node.name), MOST_NUMBERS)
         numbers = dict(seen) if cause is Cause.LINK else {}
         log = known.get(node.name, "")
-        evidence = Evidence(run=verdict.run, check=name, numbers=numbers, log=log)
+        evidence = Evidence(run=verdict.run, check=name, numbers=numbers, log=log, report=report)
         gpus, instance_id = gpus_of(check.gpus), instance_of(node.provider_id)
         if cause is not None and (gpus or instance_id):
             entries.append(

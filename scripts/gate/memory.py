@@ -51,10 +51,20 @@ class Memory:
         return replace(judgement(entry), facts=check.facts, gpus=check.gpus) if entry else check
 
     def keep(
-        self, verdict: WaveVerdict, checks: Mapping[str, NodeJudgement], now: datetime
+        self,
+        verdict: WaveVerdict,
+        checks: Mapping[str, NodeJudgement],
+        now: datetime,
+        *,
+        digests: Mapping[str, str] | None = None,
+        report: str = "",
     ) -> None:
-        """Enter the hardware that was proved bad. That this fails changes no verdict."""
-        found = sightings(verdict, checks, now)
+        """Enter the hardware that was proved bad. That this fails changes no verdict.
+
+        ``digests`` (by node, of the log in which it failed) and the path of the ``report`` are kept
+        as evidence.
+        """
+        found = sightings(verdict, checks, now, digests=digests, report=report)
         if self._store is None or not found:
             return
         try:

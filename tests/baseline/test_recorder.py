@@ -1,87 +1,89 @@
-"""From the logs of a gate to kept runs and a first comparison, as the gate does it."""
+"""From the logs of a gate to runs and their settings, as they are kept."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from components.catalog import instance_type
 from components.catalog.floors import GIB
-from scripts.baseline.recorder import Recorder, remember
+from scripts.baseline.recorder import Known, Recorder
 from scripts.baseline.sample import Reading
-from scripts.baseline.store import BaselineStore
 from scripts.local.answers import SimulatedNode, all_reduce_log
 from scripts.nccl.expectation import expect
-from scripts.nccl.judge import judge
+from scripts.nccl.judge import Judgement, judge
 from scripts.nccl.log import parse
-from scripts.verdicts import Verdict
+from scripts.verdicts import Finding, Verdict
 from tests.baseline.make import days
 from tests.gate.fake import IMAGE, P5
-from tests.records.fake import MemoryShelf
 
 NODES = [f"n{index}" for index in range(4)]
-FACTS = {name: {"kernel": "6.12", "driver": "580", "efa_driver": "3.0"} for name in NODES}
-IDS = {name: f"aws:///use1-az4/i-{name}" for name in NODES}
+KNOWN = Known(
+    provider_ids={name: f"aws:///use1-az4/i-{name}" for name in NODES},
+    facts={name: {"kernel": "6.12", "driver": "580", "efa_driver": "3.0"} for name in NODES},
+    places=dict.fromkeys(NODES, ("nn-1", "nn-2")),
+)
 
 
-def measure(recorder: Recorder, label: str, nodes: Sequence[str], *faults: str) -> None:
-    """Run an all-reduce of the simulation and let the recorder see its log."""
-    simulated = [SimulatedNode(name, P5, frozenset(faults)) for name in nodes]
+def recorder() -> Recorder:
+    return Recorder("r1", instance_type(P5), IMAGE)
+
+
+def measure(recorder: Recorder, label: str, nodes: Sequence[str], *, lines: int = 10**6) -> None:
+    """Run an all-reduce of the simulation and let the recorder see so much of its log."""
+    simulated = [SimulatedNode(name, P5, frozenset()) for name in nodes]
     job = f"gate-{recorder.run}-{label}"
     env = {"GATE_JOB": job, "GATE_MIN_BYTES": f"{GIB}", "GATE_MAX_BYTES": f"{16 * GIB}"}
-    reading = Reading(all_reduce_log(simulated, env).splitlines())
+    reading = Reading(all_reduce_log(simulated, env).splitlines()[:lines])
     log, expected = parse(reading), expect(instance_type(P5), len(nodes))
     recorder.note(label, nodes, reading, log, judgement=judge(log, expected), expected=expected)
 
 
-def recorder(run: str) -> Recorder:
-    return Recorder(run, instance_type(P5), IMAGE)
-
-
-def test_the_wave_is_kept_and_its_pairs_are_not() -> None:
-    made = recorder("r1")
-    measure(made, "p1", NODES[:2])
-    measure(made, "p2", NODES[2:])
-    measure(made, "s1", NODES)
-    [record] = made.records(days(0), provider_ids=IDS, facts=FACTS)
-    assert (record.nodes, record.run.verdict) == (tuple(NODES), Verdict.PASS)
+def test_a_run_is_recorded_with_all_that_makes_it_comparable() -> None:
+    made = recorder()
+    measure(made, "w1-0", NODES)
+    [record] = made.records(days(0), KNOWN)
+    assert (record.collective, record.nodes) == ("all_reduce", tuple(NODES))
+    assert (record.run.run, record.run.label, record.run.verdict) == ("r1", "w1-0", Verdict.PASS)
     assert record.setting.gaps == ()
-    assert (record.setting.nodes, record.setting.place.zone) == (4, "use1-az4")
-
-
-def test_the_log_in_which_a_node_failed_is_its_evidence() -> None:
-    made = recorder("r1")
-    measure(made, "p1", NODES[:2], "link")
-    measure(made, "p2", NODES[2:])
-    assert set(made.digests) == set(NODES[:2])
-    assert all(digest.startswith("sha256:") for digest in made.digests.values())
-
-
-def test_three_gates_make_a_baseline_and_a_slow_fourth_is_to_be_run_again() -> None:
-    store = BaselineStore(MemoryShelf())
-    for index in range(3):
-        made = recorder(f"r{index}")
-        measure(made, "s1", NODES)
-        records = made.records(days(index), provider_ids=IDS, facts=FACTS)
-        [(record, first)] = remember(store, records)
-        assert first.verdict is Verdict.UNKNOWN
-        assert first.findings[0].rule == "baseline"
-    store.promote(record.setting.id, by="me", why="good", now=days(3))
-    good = recorder("r4")
-    measure(good, "s1", NODES)
-    [(_, found)] = remember(store, good.records(days(4), provider_ids=IDS, facts=FACTS))
-    assert found.verdict is Verdict.PASS
-    slow = recorder("r5")
-    measure(slow, "s1", NODES, "link")
-    [(_, found)] = remember(store, slow.records(days(5), provider_ids=IDS, facts=FACTS))
-    assert (found.verdict, found.rerun, found.seek_node) == (Verdict.FAIL, True, False)
-    assert [each.rule for each in found.findings] == ["judged", "regression"]
-    assert len(store.ledger(record.setting.id).runs) == 5
-
-
-def test_a_wave_with_two_kernels_is_kept_and_compared_with_nothing() -> None:
-    made = recorder("r1")
-    measure(made, "s1", NODES)
-    mixed = {**FACTS, "n2": {**FACTS["n2"], "kernel": "6.1"}}
-    [(record, found)] = remember(
-        BaselineStore(MemoryShelf()), made.records(days(0), provider_ids=IDS, facts=mixed)
+    assert str(record.setting) == (
+        "all_reduce float sum -1 on 4 nodes x 8 of p5.48xlarge in use1-az4 (one layer 2)"
     )
+
+
+def test_what_came_of_a_run_in_the_end_counts() -> None:
+    made = recorder()
+    measure(made, "w1-0", NODES)
+    hung = Judgement(Verdict.UNKNOWN, (Finding("job", Verdict.UNKNOWN, "it did not end"),))
+    made.settle("w1-0", hung)
+    made.settle("p1-0", hung)
+    [record] = made.records(days(0), KNOWN)
+    assert (record.run.verdict, record.run.reasons) == (Verdict.UNKNOWN, ("it did not end",))
+
+
+def test_a_run_without_a_number_is_known_and_not_kept() -> None:
+    made = recorder()
+    assert made.latest("all_reduce", days(0), KNOWN) is None
+    measure(made, "w1-0", NODES)
+    measure(made, "w2-0", NODES, lines=3)
+    latest = made.latest("all_reduce", days(0), KNOWN)
+    assert latest is not None
+    assert (latest.run.label, latest.run.points) == ("w2-0", ())
+    assert [each.run.label for each in made.records(days(0), KNOWN)] == ["w1-0"]
+
+
+def test_a_wave_with_two_kernels_is_kept_and_equal_to_nothing() -> None:
+    made = recorder()
+    measure(made, "w1-0", NODES)
+    facts = {**KNOWN.facts, "n2": {**KNOWN.facts["n2"], "kernel": "6.1"}}
+    [record] = made.records(days(0), replace(KNOWN, facts=facts))
     assert record.setting.gaps == ("kernel differs between nodes: 6.1, 6.12",)
-    assert found.verdict is Verdict.UNKNOWN
+
+
+def test_a_borrowed_node_of_which_nothing_is_known_leaves_a_gap() -> None:
+    made = recorder()
+    measure(made, "w1-0", [*NODES[:3], "borrowed"])
+    [record] = made.records(days(0), KNOWN)
+    assert record.setting.gaps == (
+        "efa is not known",
+        "driver is not known",
+        "kernel is not known",
+    )

@@ -203,13 +203,27 @@ def test_what_the_bucket_missed_is_brought_to_it_later() -> None:
     )
 
 
-def test_a_run_is_not_in_the_index_before_it_is_in_the_bucket() -> None:
+def test_a_bucket_that_is_away_loses_no_run_and_is_asked_once() -> None:
     bucket = MemoryBucket()
     bucket.away = True
     store = BaselineStore(MemoryShelf(), bucket)
+    runs = [(SETTING, run("r1")), (SETTING, run("r2"))]
+    assert store.keep_all(runs) == (f"cannot write runs/{SETTING.id}/r1.r0.r1xxxx.json: away",)
     with pytest.raises(UnknownError):
-        store.keep(SETTING, run())
-    assert store.ledgers() == ()
+        store.keep(SETTING, run("r3"))
+    bucket.away = False
+    assert store.sync() == (1, 3)
+
+
+def test_an_index_that_takes_nothing_loses_no_run() -> None:
+    class Full(MemoryShelf):
+        def add(self, name: str, text: str) -> bool:  # noqa: ARG002 - the protocol's
+            raise UnknownError(f"{name} is refused")
+
+    bucket = MemoryBucket()
+    runs = [(SETTING, run("r1")), (SETTING, run("r2"))]
+    assert BaselineStore(Full(), bucket).keep_all(runs) == (f"{SETTING.id} is refused",)
+    assert BaselineStore(MemoryShelf(), bucket).sync() == (1, 2)
 
 
 def test_the_index_keeps_the_latest_runs_and_stays_below_a_config_map() -> None:

@@ -132,11 +132,13 @@ def test_what_a_listed_node_is_told_names_the_entry_and_the_way_out() -> None:
 
 def test_a_lost_gpu_leads_to_an_entry_for_ever_with_its_evidence() -> None:
     verdict, checks = gated(5, {"node-03": {"gpu"}})
-    [made] = sightings(verdict, checks, NOW, digests={"node-03": "sha256:ab"})
+    report = "reports/gate-train-1.json"
+    [made] = sightings(verdict, checks, NOW, digests={"node-03": "sha256:ab"}, report=report)
     assert made.cause is Cause.ISOLATE
     assert made.reason.startswith("gpus: a GPU is lost: Unable to determine the device handle")
     assert made.instance_id == "i-node-03"
     assert len(made.gpus) == 7, "the lost one tells no serial number; the instance is known by it"
+    assert made.evidence.report == report
     assert (made.evidence.run, made.evidence.check, made.evidence.log) == (
         "20261201-080000-ab12",
         "gpus",

@@ -34,6 +34,7 @@ entries = st.builds(
             words, st.floats(allow_nan=False, allow_infinity=False), max_size=3
         ),
         log=words,
+        report=words,
     ),
     node=words,
     by=words,
