@@ -14,7 +14,7 @@
 #   GATE_CLIENTS  how many nodes run at once
 #   GATE_WAIT     seconds to wait for the others, each time
 #   GATE_LIMIT    seconds that one direction may take
-#   GATE_CHUNK    bytes after which the data carry a new stamp; 64 MiB unless given
+#   GATE_CHUNK    bytes after which the data carry a new stamp; 8 MiB unless given
 #   GATE_MEMORY   a folder in memory, for what is written; /dev/shm unless given
 #
 # The data do not compress, so that Lustre's LZ4 does not help them, and each chunk says whose it is, so that one of another
@@ -27,7 +27,7 @@ base=$GATE_STORAGE/.trainyard-gate
 run=$base/$GATE_RUN
 own=$run/data/$GATE_NODE
 memory=${GATE_MEMORY:-/dev/shm}/trainyard-storage.$$
-chunk=${GATE_CHUNK:-67108864}
+chunk=${GATE_CHUNK:-8388608}
 chunks=$((GATE_BYTES / GATE_STREAMS / chunk))
 [ "$chunks" -gt 0 ] || chunks=1
 bytes=$((chunks * chunk * GATE_STREAMS))

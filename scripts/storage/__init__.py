@@ -1,0 +1,1 @@
+"""Judges the shared file system by what the nodes of a wave measured of it."""
