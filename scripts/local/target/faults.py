@@ -32,6 +32,7 @@ NODE_FAULTS: Mapping[str, str] = {
     "scale": "it is slow among eight nodes and more, and fast with fewer",
     "storage": "the shared file system is slow there",
     "mount": "the shared file system is not mounted there",
+    "returns": "nothing is wrong, but when it is replaced the same GPUs come back",
 }
 """Kinds of faults, from the cheapest check that shows one to the dearest."""
 

@@ -28,6 +28,9 @@ LAUNCHER = "launcher"
 
 FINISHED = ("Succeeded", "Failed")
 
+RETURNS: Final = "returns"
+"""The fault by which GPUs belong to a place in a node group, and not to the instance there."""
+
 FEW = 16
 """Up to so many nodes are asked for one by one; for more, all are listed at once."""
 
@@ -127,9 +130,11 @@ def simulated(node: Json, set_faults: Sequence[Fault]) -> SimulatedNode:
     """Give what the recorded answers want to know of a Node."""
     name: str = node["metadata"]["name"]
     where = spot(name, labels(node), node["metadata"].get("annotations") or {})
+    found = faults_at(set_faults, where)
     machine = str(node.get("spec", {}).get("providerID", ""))
-    kind = labels(node)[TYPE_LABEL]
-    return SimulatedNode(name, kind, faults_at(set_faults, where), machine)
+    if RETURNS in found:
+        machine = f"{where.pool}/{where.wave}/{where.index}"
+    return SimulatedNode(name, labels(node)[TYPE_LABEL], found, machine)
 
 
 def environment(pod: Json, container: str) -> dict[str, str]:

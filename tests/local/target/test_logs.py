@@ -183,5 +183,18 @@ def test_a_node_is_known_by_its_type_and_faults() -> None:
     assert simulated(node("a", index=1), given) == expected
 
 
+@pytest.mark.parametrize(("kinds", "same"), [((), False), (("returns",), True)])
+def test_a_replacement_has_other_gpus_unless_the_same_hardware_comes_back(
+    kinds: tuple[str, ...],
+    same: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    given = [Fault(kind, pool="h100", index=1) for kind in kinds]
+    machines: list[str] = []
+    for name in ("a", "b"):
+        each = {**node(name, index=1), "spec": {"providerID": f"aws:///us-east-1a/i-{name}"}}
+        machines.append(simulated(each, given).machine)
+    assert (machines[0] == machines[1]) is same
+
+
 def test_only_plain_variables_are_seen() -> None:
     assert environment(pod("p", "a", {}), "check") == {"A": "1", "B": "", "GATE_NODES": "1"}
