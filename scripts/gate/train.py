@@ -36,6 +36,8 @@ ATTEMPT_LABEL: Final = "trainyard.dev/attempt"
 LEAST_NODES, MOST_NODES = 2, 4
 """One node trains without the fabric; more than four prove nothing that a sweep has not proved."""
 
+SERVICE: Final = "small-train"
+
 PORT: Final = 29500
 """Where rank 0 listens, as torchrun has it."""
 
@@ -120,19 +122,22 @@ class TrainMaker:
         return self.nodes * accelerator(self.instance).count
 
     def service(self) -> Manifest:
-        """Return the Service that gives the pods names, also before they are ready."""
+        """Return the Service that gives the pods names, also before they are ready.
+
+        One is enough for all small trainings of a namespace, and it stays.
+        """
         return {
             "apiVersion": "v1",
             "kind": "Service",
             "metadata": {
-                "name": self.run_name,
+                "name": SERVICE,
                 "namespace": self.namespace,
-                "labels": self.labels,
+                "labels": {"app.kubernetes.io/name": "trainyard-train"},
             },
             "spec": {
                 "clusterIP": "None",
                 "publishNotReadyAddresses": True,
-                "selector": {RUN_LABEL: self.run, CHECK_LABEL: CHECK},
+                "selector": {CHECK_LABEL: CHECK},
                 "ports": [{"name": "rendezvous", "port": PORT}],
             },
         }
@@ -189,7 +194,7 @@ class TrainMaker:
         memory = self.instance.memory_gib
         return {
             "restartPolicy": "Never",
-            "subdomain": self.run_name,
+            "subdomain": SERVICE,
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "terminationGracePeriodSeconds": 5,
@@ -232,7 +237,7 @@ class TrainMaker:
                     {"name": key, "value": value}
                     for key, value in {
                         "NODES": str(self.nodes),
-                        "MASTER_ADDR": f"{name}-0.{self.run_name}",
+                        "MASTER_ADDR": f"{name}-0.{SERVICE}",
                         "MASTER_PORT": str(PORT),
                         # What proves that it went over EFA.
                         "NCCL_DEBUG": "INFO",

@@ -32,7 +32,7 @@ def train(
 ) -> TrainVerdict:
     """Run the attempts, ``seconds`` at most for all, and judge what they say.
 
-    Always comes back with a verdict, and leaves none of its objects behind.
+    Always comes back with a verdict, and leaves none of its Jobs behind.
     """
     logs: dict[Attempt, TrainLog] = {}
     problems: dict[Attempt, str] = {}

@@ -109,12 +109,12 @@ def test_ranks_find_node_0_by_the_name_that_the_service_gives_it() -> None:
     assert env == {
         "NODE_RANK": None,
         "NODES": "2",
-        "MASTER_ADDR": "train-r1-killed-0.train-r1",
+        "MASTER_ADDR": "train-r1-killed-0.small-train",
         "MASTER_PORT": "29500",
         "NCCL_DEBUG": "INFO",
         "NCCL_DEBUG_SUBSYS": "INIT,NET",
     }
-    assert pod(job)["subdomain"] == service["metadata"]["name"] == "train-r1"
+    assert pod(job)["subdomain"] == service["metadata"]["name"] == "small-train"
     assert service["spec"]["publishNotReadyAddresses"] is True
     labels = job.manifest["spec"]["template"]["metadata"]["labels"]
     assert service["spec"]["selector"].items() <= labels.items()
@@ -372,7 +372,7 @@ def run(stage: Stage, seconds: float = 600, step: float = 1) -> tuple[TrainVerdi
     return verdict, lines
 
 
-def test_the_flow_trains_kills_goes_on_and_leaves_nothing_behind() -> None:
+def test_the_flow_trains_kills_goes_on_and_leaves_no_job_behind() -> None:
     stage = Stage()
     verdict, lines = run(stage)
     assert verdict.verdict is Verdict.PASS
