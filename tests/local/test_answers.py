@@ -187,7 +187,7 @@ IN_LARGE_GROUPS = {
 }
 
 IN_STORAGE = {
-    "storage": "storage-read: it reads 49 MB/s, and the median of 7 other nodes is 244 [ISOLATE]",
+    "storage": "storage-write: it writes 49 MB/s, and the median of 7 other nodes is 244 [ISOLATE]",
     "mount": "storage-mount: it is not mounted: a overlay is there, and must be lustre [REBOOT]",
 }
 
