@@ -188,7 +188,8 @@ class TrainMaker:
                 },
             },
         }
-        return GateJob(name, tuple(f"{name}-{index}" for index in range(self.nodes)), manifest)
+        # The scheduler chooses the nodes; only the pod that speaks is known by a name.
+        return GateJob(name, (f"{name}-0",), manifest)
 
     def _pod(self, name: str, attempt: Attempt) -> Manifest:
         memory = self.instance.memory_gib
