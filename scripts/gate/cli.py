@@ -1,39 +1,38 @@
 """``yard gate``: prove a wave of nodes and open it."""
 
 import json
-import secrets
+import os
 import signal
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from types import FrameType
+from typing import Any, Final
 
 import click
 from lightkube import Client
 from rich.console import Console
 
 from components.catalog import UnknownInstanceTypeError, instance_type
-from scripts.blacklist.store import SHELF, BlacklistStore
 from scripts.errors import UsageError
 from scripts.gate.api import Api
-from scripts.gate.cluster import KubeCluster
-from scripts.gate.jobs import accelerator, require_digest
+from scripts.gate.jobs import QUEUE, accelerator, require_digest
+from scripts.gate.options import running, settings_of
 from scripts.gate.patience import Patience
-from scripts.gate.run import Gate, Request
+from scripts.gate.request import Request
+from scripts.gate.screen import Heading, screen_for
+from scripts.gate.session import Session, new_run, stopped
 from scripts.gate.status import shown, wave_statuses, worst
-from scripts.gate.verdict import WaveVerdict
-from scripts.records.config_maps import ConfigMapShelf
-from scripts.records.kubeconfig import read_kubeconfig
+from scripts.gate.sweep import FULL_SWEEP
+from scripts.records.kubeconfig import kubeconfig_option, namespace_option, read_kubeconfig
 from scripts.verdicts import EXIT_CODES, Verdict
 
 __all__ = ["gate"]
 
-TIMEOUT_SECONDS = 5400
-"""Time for a wave to become Ready, both node checks, and an all-reduce with isolation."""
+TIMEOUT_SECONDS: Final = 5400
+"""Time for a wave to become Ready and for every stage, at the largest wave, with isolation."""
 
-
-STATUS_SECONDS = 20
+STATUS_SECONDS: Final = 20
 """How long a person waits for an API that does not answer."""
 
 
@@ -54,15 +53,6 @@ def gate() -> None:
 @click.option("--nodes", required=True, type=click.IntRange(min=1), help="Nodes of the wave.")
 @click.option("--type", "type_name", required=True, help="Instance type of the wave.")
 @click.option("--image", required=True, help="Image with nccl-tests, pinned by digest.")
-@click.option("--kubeconfig", required=True, help="Kubeconfig file; - for standard input.")
-@click.option("--namespace", default="trainyard-gate", show_default=True, help="Where Jobs run.")
-@click.option(
-    "--report-dir",
-    default="reports",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where the verdict is written as gate-POOL-WAVE.json.",
-)
 @click.option(
     "--timeout",
     default=TIMEOUT_SECONDS,
@@ -82,8 +72,46 @@ def gate() -> None:
     show_default=True,
     help="Whether the pool has EFA; without it no fabric is demanded, and --floor is.",
 )
+@click.option(
+    "--collective",
+    "collectives",
+    multiple=True,
+    type=click.Choice(FULL_SWEEP),
+    help="What the wave must pass as a whole; repeatable. All four without it.",
+)
+@click.option(
+    "--dcgm",
+    type=click.IntRange(0, 4),
+    default=0,
+    show_default=True,
+    help="Level of DCGM's diagnostics on every node; 0 runs none. 2 takes some minutes.",
+)
+@click.option("--dcgm-image", help="Image with dcgmi, by digest, where --image has none.")
+@click.option(
+    "--storage-claim",
+    default="",
+    help="Claim of the shared file system in the namespace; without it storage is not checked.",
+)
+@click.option(
+    "--storage-mbps",
+    type=click.FloatRange(min=0, min_open=True),
+    help="What the file system sells to all clients together, MB/s.",
+)
+@click.option(
+    "--queue/--no-queue",
+    "queued",
+    default=True,
+    show_default=True,
+    help="Wait in Kueue's queue of the gate, or go past Kueue where there is none.",
+)
 @click.option("--again", is_flag=True, help="Also test open nodes on which no job runs.")
-@click.option("--json", "as_json", is_flag=True, help="Print the whole verdict as JSON.")
+@click.option(
+    "--regression",
+    is_flag=True,
+    help="A test of the schedule: --again, at low priority; too few idle nodes are no fault.",
+)
+@click.option("--fresh", is_flag=True, help="Begin anew, also where a gate was stopped.")
+@running
 def run(  # noqa: PLR0913 - click hands each option over by its name
     *,
     pool: str,
@@ -91,20 +119,27 @@ def run(  # noqa: PLR0913 - click hands each option over by its name
     nodes: int,
     type_name: str,
     image: str,
-    kubeconfig: str,
-    namespace: str,
-    report_dir: Path,
     timeout: int,
     floor_gbps: float | None,
     efa: bool,
+    collectives: tuple[str, ...],
+    dcgm: int,
+    dcgm_image: str | None,
+    storage_claim: str,
+    storage_mbps: float | None,
+    queued: bool,
     again: bool,
-    as_json: bool,
+    regression: bool,
+    fresh: bool,
+    **how: Any,  # noqa: ANN401 - the options of `running`
 ) -> None:
-    """Check every node of a wave, prove its fabric by all-reduce, and open what passed.
+    """Check every node of a wave, prove its fabric and its storage, and open what passed.
 
     A bad node is named, cordoned and keeps its taint; the rest opens. Up to a fifth of the wave
     (one node at least) may stay out; beyond that nothing opens. Nodes that passed before are not
     tested again, unless --again asks for those on which no job runs.
+
+    A gate that was stopped goes on where it was, when it is asked for the same again.
 
     Exit codes: 0 the wave is open, 1 it failed, 2 bad use, 3 it could not be judged.
     """
@@ -113,39 +148,59 @@ def run(  # noqa: PLR0913 - click hands each option over by its name
     except UnknownInstanceTypeError as error:
         raise UsageError(str(error)) from None
     accelerator(instance)
-    require_digest(image)
+    for each in (image, dcgm_image):
+        if each is not None:
+            require_digest(each)
+    if storage_claim and storage_mbps is None:
+        raise UsageError(
+            "--storage-claim says where the file system is, and nothing says how fast it must be; "
+            "give what it sells to all clients together with --storage-mbps"
+        )
     if not efa:
         instance = replace(instance, efa_interfaces=0)
     request = Request(
-        run=f"{datetime.now(tz=UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}",
+        run=new_run(datetime.now(tz=UTC)),
         pool=pool,
         wave=wave,
         nodes=nodes,
         instance=instance,
         image=image,
-        namespace=namespace,
+        namespace=how["namespace"],
         timeout=timeout,
         floor_gbps=floor_gbps,
-        again=again,
+        again=again or regression,
+        collectives=collectives or FULL_SWEEP,
+        dcgm=dcgm,
+        dcgm_image=dcgm_image,
+        storage_claim=storage_claim,
+        storage_mbps=storage_mbps,
+        queue=QUEUE if queued else None,
+        regression=regression,
     )
-    client = Client(config=read_kubeconfig(kubeconfig), namespace=namespace)
-    api = Api(client, namespace, Patience())
-    blacklist = BlacklistStore(ConfigMapShelf(api, namespace, SHELF))
-    cluster = KubeCluster(api, namespace, _say)
-    proving = Gate(request, cluster, _say, blacklist=blacklist)
-    # Who ends us still gets a report: a SystemExit runs what stands under `finally`.
-    signal.signal(signal.SIGTERM, _stop)
-    try:
-        verdict = proving.run()
-    finally:
-        _write(report_dir, proving.verdict)
-    click.echo(json.dumps(verdict.as_json()) if as_json else verdict.line)
-    sys.exit(EXIT_CODES[verdict.verdict])
+    _prove(_client(how), request, how, fresh=fresh)
+
+
+@gate.command(
+    "resume",
+    epilog="Example: yard gate resume --pool train --wave 1 --kubeconfig ~/.kube/config",
+)
+@click.option("--pool", required=True, help="Pool of the wave.")
+@click.option("--wave", required=True, help="Wave whose gate was stopped.")
+@running
+def resume(*, pool: str, wave: str, **how: Any) -> None:  # noqa: ANN401 - the options of `running`
+    """Go on with a gate that was stopped: what it had measured counts, what runs is waited for.
+
+    What is proved is kept in the cluster, so this works from any machine.
+
+    Exit codes: as of yard gate run; 2 also where no gate was stopped before its end.
+    """
+    client = _client(how)
+    _prove(client, stopped(client, how["namespace"], pool, wave), how, fresh=False)
 
 
 @gate.command("status", epilog="Example: yard gate status --kubeconfig ~/.kube/config")
-@click.option("--kubeconfig", required=True, help="Kubeconfig file; - for standard input.")
-@click.option("--namespace", default="trainyard-gate", show_default=True, help="Where gates keep.")
+@kubeconfig_option
+@namespace_option
 @click.option("--json", "as_json", is_flag=True, help="Print the waves as JSON.")
 def status(*, kubeconfig: str, namespace: str, as_json: bool) -> None:
     """Show every wave: nodes open and out, why, what the last gate said, and one on its way.
@@ -167,16 +222,26 @@ def status(*, kubeconfig: str, namespace: str, as_json: bool) -> None:
     sys.exit(EXIT_CODES[worst(waves)])
 
 
+def _client(how: dict[str, Any]) -> Client:
+    return Client(config=read_kubeconfig(how["kubeconfig"]), namespace=how["namespace"])
+
+
+def _prove(client: Client, request: Request, how: dict[str, Any], *, fresh: bool) -> None:
+    heading = Heading(
+        pool=request.pool,
+        wave=request.wave,
+        nodes=request.nodes,
+        run=request.run,
+        timeout=request.timeout,
+    )
+    # Who ends us still gets a report: a SystemExit runs what stands under `finally`.
+    signal.signal(signal.SIGTERM, _stop)
+    with screen_for(sys.stderr, os.environ, heading, live=how["live"]) as screen:
+        settings = settings_of(how, fresh=fresh)
+        verdict = Session(client, request.namespace, settings, screen).prove(request)
+    click.echo(json.dumps(verdict.as_json()) if how["as_json"] else verdict.line)
+    sys.exit(EXIT_CODES[verdict.verdict])
+
+
 def _stop(_signal: int, _frame: FrameType | None) -> None:
     sys.exit(EXIT_CODES[Verdict.UNKNOWN])
-
-
-def _say(line: str) -> None:
-    click.echo(f"{datetime.now(tz=UTC):%H:%M:%S} {line}", err=True)
-
-
-def _write(folder: Path, verdict: WaveVerdict) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"gate-{verdict.pool}-{verdict.wave}.json"
-    path.write_text(json.dumps(verdict.as_json(), indent=1) + "\n", encoding="utf-8")
-    _say(f"report: {path}")

@@ -53,7 +53,7 @@ def decide(
     before = [node.name for node in members if node.passed]
     allowed = allowance(asked)
     if proof.problem:
-        decision = _shut(proof.verdict, proof.problem)
+        decision = _shut(proof.verdict, proof.problem, proof.next_step)
     elif len(bad) > allowed:
         text = (
             f"{words(len(bad), 'node')} of {len(members)} failed and {allowed} may, which points "
@@ -96,14 +96,14 @@ def _fate(name: str, check: NodeJudgement, proof: Proof) -> tuple[Mark, str]:
     return Mark.HOLD, proof.held.get(name, "its fabric was not tested")
 
 
-def _shut(verdict: Verdict, message: str) -> Decision:
-    step = (
-        "nothing was opened; look at what the nodes have in common (placement, security group, "
-        "image, EFA plugin), mend it and run the gate again"
+def _shut(verdict: Verdict, message: str, next_step: str = "") -> Decision:
+    usual = (
+        "look at what the nodes have in common (placement, security group, image, EFA plugin), "
+        "mend it and run the gate again"
         if verdict is Verdict.FAIL
-        else "nothing was opened; mend what could not be judged and run the gate again"
+        else "mend what could not be judged and run the gate again"
     )
-    return Decision(verdict, message, step)
+    return Decision(verdict, message, f"nothing was opened; {next_step or usual}")
 
 
 def _open(
@@ -145,4 +145,5 @@ def _node(
         verdict=VERDICTS[mark],
         reason=reason,
         check=check.as_json() if check else None,
+        place=node.place,
     )

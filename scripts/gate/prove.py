@@ -74,7 +74,8 @@ class Plan:
 class Proof:
     """What is known of each node; ``problem`` where the set failed as a whole.
 
-    ``verdict`` is fail where a fault was seen that cannot be laid on one node.
+    ``verdict`` is fail where a fault was seen that cannot be laid on one node. ``next_step`` is
+    what to do about the problem, where more is known than that the nodes have it in common.
     """
 
     proven: dict[str, str] = field(default_factory=dict[str, str])
@@ -82,6 +83,7 @@ class Proof:
     held: dict[str, str] = field(default_factory=dict[str, str])
     verdict: Verdict = Verdict.PASS
     problem: str = ""
+    next_step: str = ""
     measured: list[Measurement] = field(default_factory=list[Measurement])
 
 

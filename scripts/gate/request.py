@@ -36,6 +36,8 @@ class Request:
         What the wave must pass as a whole.
     dcgm
         Level of DCGM's diagnostics on every node, 1 to 4; 0 runs none.
+    dcgm_image
+        An image with ``dcgmi``, by digest, where the gate's has none.
     storage_claim
         Claim of the shared file system in the gate's namespace; empty checks no storage.
     storage_mbps
@@ -60,6 +62,7 @@ class Request:
     again: bool = False
     collectives: tuple[str, ...] = FULL_SWEEP
     dcgm: int = 0
+    dcgm_image: str | None = None
     storage_claim: str = ""
     storage_mbps: float | None = None
     queue: str | None = None

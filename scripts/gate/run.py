@@ -1,92 +1,50 @@
 """The flow of the gate: wait for the wave, check each node, prove the fabric, mark the nodes."""
 
-import time
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
-from components.catalog import InstanceType
-from components.catalog.floors import floor
+from pydantic import TypeAdapter
+
 from scripts.blacklist.store import BlacklistStore
 from scripts.errors import UnknownError, UsageError
-from scripts.gate.devices import lacking
+from scripts.gate.checks import NodeChecks, joined
+from scripts.gate.desk import Desk
+from scripts.gate.fabric import Fabric, Floors
+from scripts.gate.history import History, known_of
 from scripts.gate.isolate import allowance
-from scripts.gate.jobs import GateJob, JobMaker, accelerator
+from scripts.gate.jobs import accelerator
+from scripts.gate.journal import Journal
+from scripts.gate.keep import Keep, Logs
 from scripts.gate.memory import Memory
 from scripts.gate.outcome import decide
 from scripts.gate.ports import Cluster, Mark, NodeState, Progress
-from scripts.gate.prove import Plan, Proof, prove
+from scripts.gate.prove import SWEEP_NODES, Plan, Proof, prove
 from scripts.gate.reasons import ALONE, LONELY
-from scripts.gate.results import by_node, node_judgement, run_judgement
-from scripts.gate.stages import Round
-from scripts.gate.sweep import FULL_SWEEP, PLAIN, without_floor
+from scripts.gate.request import Clock, Request
+from scripts.gate.tally import Tally
 from scripts.gate.verdict import NodeVerdict, WaveVerdict, for_cluster
-from scripts.nccl.expectation import Expectation, expect
-from scripts.nccl.judge import Judgement
-from scripts.nccl.judge import judge as judge_log
-from scripts.nccl.log import parse as parse_log
+from scripts.gate.versions import odd
 from scripts.nccl.text import names, words
-from scripts.node.capture import parse as parse_capture
 from scripts.node.judge import NodeJudgement
-from scripts.node.judge import judge as judge_node
 from scripts.verdicts import Verdict
 
 __all__ = ["Clock", "Gate", "Request"]
 
-NODE_CHECK_SECONDS: Final = 900
-"""The check takes a minute; the rest is for pulling an image of some 10 GB."""
-
-SMALL_RUN_SECONDS: Final = 600
-"""A run takes two to three minutes, and the image is there since the check; this ends a hang."""
-
-LARGE_RUN_SECONDS: Final = 1200
-"""Thousands of ranks take minutes to find each other."""
-
-SMALL_RUN_NODES: Final = 16
-
-DEVICE_SECONDS: Final = 180
-"""Time for the device plugins of a node that has just become Ready."""
-
-DEVICE_POLL_SECONDS: Final = 15
-
 POLL_SECONDS: Final = 2
 
-
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """Time, so that tests need not wait for it."""
-
-    now: Callable[[], datetime] = lambda: datetime.now(tz=UTC)
-    monotonic: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
+STATES: Final[TypeAdapter[list[NodeState]]] = TypeAdapter(list[NodeState])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What is to be proved. ``timeout`` (seconds) bounds the whole run.
-
-    ``floor_gbps`` is the floor for all_reduce. ``again`` also proves nodes that passed before, as
-    long as nothing runs on them. ``collectives`` are what the wave must pass as a whole.
-    """
-
-    run: str
-    pool: str
-    wave: str
-    nodes: int
-    instance: InstanceType
-    image: str
-    namespace: str
-    timeout: float
-    floor_gbps: float | None = None
-    again: bool = False
-    collectives: tuple[str, ...] = FULL_SWEEP
+class _NeverReadyError(UnknownError):
+    """The wave did not get Ready; the verdict says so."""
 
 
 class Gate:
     """One run over one wave. ``run`` always comes back with a verdict."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a run works with; all but the first three can be left out
         self,
         request: Request,
         cluster: Cluster,
@@ -94,21 +52,43 @@ class Gate:
         clock: Clock | None = None,
         *,
         blacklist: BlacklistStore | None = None,
+        history: History | None = None,
+        logs: Logs | None = None,
+        report: str = "",
+        journal: Journal | None = None,
+        guard: Callable[[], None] = lambda: None,
+        tally: Callable[[Tally], None] = lambda _tally: None,
     ) -> None:
-        self._memory = Memory(blacklist, progress)
         self._request = request
         self._cluster = cluster
         self._progress = progress
         self._clock = clock or Clock()
-        self._deadline = self._clock.monotonic() + request.timeout
-        self._maker = JobMaker(
-            run=request.run,
-            pool=request.pool,
-            wave=request.wave,
-            namespace=request.namespace,
-            image=request.image,
-            instance=request.instance,
+        self._journal = journal or Journal()
+        self._desk = Desk(
+            request=request,
+            cluster=cluster,
+            progress=progress,
+            clock=self._clock,
+            journal=self._journal,
+            guard=guard,
+            tally=tally,
         )
+        self._memory = Memory(blacklist, progress)
+        self._history = history or History(
+            store=None,
+            run=request.run,
+            instance=request.instance,
+            image=request.image,
+            progress=progress,
+        )
+        self._logs = logs or Logs(Path(), Keep.NONE, progress)
+        self._report = report
+        self._floors = Floors(request)
+        self._checks = NodeChecks(self._desk, self._memory, self._logs)
+        self._fabric = Fabric(self._desk, self._floors, self._history, self._logs)
+        self.members: list[NodeState] = []
+        self.checks: dict[str, NodeJudgement] = {}
+        self.problem = ""
         self.verdict = WaveVerdict(
             run=request.run,
             pool=request.pool,
@@ -127,16 +107,18 @@ class Gate:
         UsageError
             If the request cannot be judged at all: no floor for the type, or another type of node.
         """
-        self._require_floors()
+        self.verdict.floors = self._floors.known()
         try:
             self._flow()
+        except _NeverReadyError:
+            self._progress(self.verdict.message)
         except UnknownError as error:
             self._give_up(error)
         finally:
             self.verdict.ended = self._clock.now()
         try:
-            self._cluster.store(self._name, for_cluster(self.verdict))
-            self._cluster.clean(self._maker.labels)
+            self._cluster.store(self._request.name, for_cluster(self.verdict))
+            self._cluster.clean(self._desk.maker.labels)
         except UnknownError as error:
             self._give_up(error)
         return self.verdict
@@ -145,83 +127,88 @@ class Gate:
         self._progress(f"stopped: {error}")
         self.verdict.verdict = Verdict.UNKNOWN
         self.verdict.message = f"the gate could not go on: {error}"
-        self.verdict.next_step = "run it again: it tests what is not open"
-
-    @property
-    def _name(self) -> str:
-        return f"gate-{self._request.pool}-{self._request.wave}"
-
-    def _require_floors(self) -> None:
-        most = self._request.nodes
-        for nodes in sorted({min(most, count) for count in (2, 3, most)}):
-            expected = self._expect(nodes)
-            if expected.floor is None and expected.ranks > 1:
-                raise UsageError(
-                    f"no bandwidth floor is known for {self._request.instance.name} on "
-                    f"{words(nodes, 'node')}, and a wave whose bandwidth is not judged never "
-                    "opens; give one with --floor GBPS, from a run that you trust"
-                )
-            if expected.floor is not None:
-                self.verdict.floors[words(nodes, "node")] = expected.floor
-        for collective in self._request.collectives:
-            known = self._expect(most, collective=collective).floor
-            if collective != PLAIN and known is not None:
-                self.verdict.floors[f"{collective} on {words(most, 'node')}"] = known
-        alone = self._expect(1).floor
-        if self._alone_pays and alone is not None:
-            self.verdict.floors[words(1, "node")] = alone
-
-    @property
-    def _alone_pays(self) -> bool:
-        """Whether a node by itself is faster than between nodes, by the catalog's floors.
-
-        Then the fabric hides a weak NVLink from pairs and sweeps; elsewhere a pair shows it too.
-        """
-        name = self._request.instance.name
-        alone, pair = floor(name, 1), floor(name, 2)
-        return alone is not None and pair is not None and alone.busbw > pair.busbw
-
-    def _expect(
-        self, nodes: int, hosts: Sequence[str] | None = None, collective: str = PLAIN
-    ) -> Expectation:
-        request = self._request
-        given = request.floor_gbps if collective == PLAIN else None
-        return expect(request.instance, nodes, collective=collective, floor_gbps=given, hosts=hosts)
+        self.verdict.next_step = "run it again: it goes on where it stopped"
 
     def _flow(self) -> None:
-        self._cluster.clean({"trainyard.dev/gate-of": self._maker.labels["trainyard.dev/gate-of"]})
-        members = self._wait()
-        if members is None:
-            return
+        if not self._journal.resumed:
+            mine = self._desk.maker.labels["trainyard.dev/gate-of"]
+            self._cluster.clean({"trainyard.dev/gate-of": mine})
+        self.members = members = self._journal.once("members", STATES, self._members)
         self._memory.recall()
-        if self._request.again:
-            members = self._shut_idle(members)
         fresh = [node for node in members if not node.passed]
         if len(fresh) < len(members):
             passed = len(members) - len(fresh)
             self._progress(f"{words(passed, 'node')} passed before and stay as they are")
-        checks = self._check(fresh)
+        checks = self._checks.before_fabric(fresh)
         good = [node.name for node in fresh if checks[node.name].verdict is Verdict.PASS]
         failed = sum(checks[node.name].verdict is Verdict.FAIL for node in fresh)
         allowed = allowance(self._request.nodes) - failed
-        proof = self._prove(good, allowed) if good and allowed >= 0 else Proof()
+        mixed = odd({node.name: checks[node.name] for node in fresh})
+        if mixed.problem:
+            proof = Proof(verdict=mixed.verdict, problem=mixed.problem, next_step=mixed.next_step)
+        else:
+            good = [name for name in good if name not in mixed.held]
+            proof = self._prove(good, allowed) if good and allowed >= 0 else Proof()
+        proof.held |= mixed.held
+        self._storage(checks, proof)
+        self._against_baselines(checks, proof)
+        self.checks, self.problem = checks, proof.problem
+        self._end(proof)
+        self._journal.close()
+
+    def _storage(self, checks: dict[str, NodeJudgement], proof: Proof) -> None:
+        """Check the shared file system from all proven nodes at once."""
+        nodes = sorted(name for name in proof.proven if name in checks)
+        if proof.problem:
+            return
+        bad = sum(each.verdict is Verdict.FAIL for each in checks.values()) + len(proof.bad)
+        found, problem = self._checks.storage(nodes, allowance(self._request.nodes) - bad)
+        for name, each in found.items():
+            checks[name] = joined(checks[name], each, "storage")
+        if problem:
+            proof.verdict, proof.problem = problem.verdict, problem.message
+            proof.next_step = problem.next_step
+
+    def _against_baselines(self, checks: Mapping[str, NodeJudgement], proof: Proof) -> None:
+        """Hold what a wave passed by against what it reached before."""
+        if proof.problem or not proof.proven:
+            return
+        ruling = self._history.compare(
+            self._clock.now(),
+            known_of(self.members, checks),
+            self._fabric.measure,
+            self.verdict.measured,
+        )
+        if ruling.problem:
+            proof.verdict, proof.problem = ruling.verdict, ruling.problem
+
+    def _end(self, proof: Proof) -> None:
+        """Decide, write the decision on the nodes, and remember what it was made of."""
+        members, checks, verdict = self.members, self.checks, self.verdict
         decision = decide(members, checks, proof, self._request.nodes)
-        self.verdict.verdict = decision.verdict
-        self.verdict.message, self.verdict.next_step = decision.message, decision.next_step
-        self.verdict.nodes = decision.nodes
+        verdict.verdict = decision.verdict
+        verdict.message, verdict.next_step = decision.message, decision.next_step
+        verdict.nodes = decision.nodes
+        verdict.node_tests = self._checks.tests
+        self._desk.guard()
         for name, (mark, reason) in decision.marks.items():
             if mark is not Mark.OPEN:
                 self._progress(f"{name} stays out: {reason}")
             self._cluster.mark(name, mark, f"{reason} (run {self._request.run})")
-        self._memory.keep(self.verdict, checks, self._clock.now())
+        now = self._clock.now()
+        self._memory.keep(verdict, checks, now, digests=self._logs.evidence, report=self._report)
+        told = self._history.close(now, known_of(members, checks), verdict)
+        verdict.baselines, verdict.warnings = list(told.baselines), list(told.warnings)
 
-    def _wait(self) -> list[NodeState] | None:
-        """Wait until the wave is Ready; None, with the verdict set, when it does not get so."""
-        request, shown = self._request, -1
+    def _members(self) -> list[NodeState]:
+        members = self._wait()
+        return self._shut_idle(members) if self._request.again else members
+
+    def _wait(self) -> list[NodeState]:
+        """Wait until the wave is Ready."""
+        request, desk, shown = self._request, self._desk, -1
         while True:
-            members = [
-                node for node in self._cluster.nodes(request.pool) if node.wave == request.wave
-            ]
+            members = [node for node in desk.nodes() if node.wave == request.wave]
             ready = [node for node in members if node.ready]
             if len(ready) != shown:
                 shown = len(ready)
@@ -229,9 +216,9 @@ class Gate:
             if len(ready) >= request.nodes:
                 self._require_type(ready)
                 return ready
-            if self._left() <= 0:
+            if desk.left() <= 0:
                 self._never_ready(members, ready)
-                return None
+                raise _NeverReadyError
             self._clock.sleep(POLL_SECONDS)
 
     def _shut_idle(self, members: Sequence[NodeState]) -> list[NodeState]:
@@ -280,114 +267,56 @@ class Gate:
                 f"{expected}; give the type of the wave with --type"
             )
 
-    def _check(self, fresh: Sequence[NodeState]) -> dict[str, NodeJudgement]:
-        """Check every node by itself; what is unknown gets a second try."""
-        judgements = self._memory.of_instances(fresh, self._clock.now())
-        judgements |= self._without_devices({node.name for node in fresh} - judgements.keys())
-        nodes = {node.name for node in fresh} - judgements.keys()
-        for attempt in ("n", "m"):
-            left = sorted(
-                name
-                for name in nodes
-                if name not in judgements or judgements[name].verdict is Verdict.UNKNOWN
-            )
-            if not left or (judgements and self._left() <= 0):
-                break
-            self._progress(f"checking {words(len(left), 'node')}")
-            seconds = self._seconds(NODE_CHECK_SECONDS)
-            jobs = [
-                self._maker.node_check(f"{attempt}{index}", name, seconds)
-                for index, name in enumerate(left)
-            ]
-            self.verdict.node_tests += len(jobs)
-            results = self._cluster.run(jobs, seconds, self._read_capture)
-            for job in jobs:
-                check = node_judgement(results[job.name])
-                judgements[job.nodes[0]] = self._memory.of_gpus(check, self._clock.now())
-        return judgements
-
-    def _without_devices(self, nodes: set[str]) -> dict[str, NodeJudgement]:
-        """Give device plugins of new nodes time; judge the nodes on which they never show up."""
-        end = min(self._left(), DEVICE_SECONDS) + self._clock.monotonic()
-        while True:
-            states = self._cluster.nodes(self._request.pool)
-            found = {
-                node.name: judgement
-                for node in states
-                if node.name in nodes and (judgement := lacking(node, self._request.instance))
-            }
-            if not found or self._clock.monotonic() >= end:
-                return found
-            self._progress(f"waiting for the devices of {names(found)}")
-            self._clock.sleep(DEVICE_POLL_SECONDS)
-
-    def _read_capture(self, _job: GateJob, lines: Iterable[str]) -> NodeJudgement:
-        return judge_node(parse_capture(lines), self._request.instance)
-
     def _prove(self, good: Sequence[str], allowed: int) -> Proof:
         request = self._request
         if len(good) == request.nodes == accelerator(request.instance).count == 1:
             return Proof(proven={good[0]: f"its check passed; {ALONE} and has one GPU"})
-        partners = self._idle_proven(good)
+        partners = sorted(self._desk.once("partners", lambda: self._partners(good)))
         if len(good) == 1 < request.nodes and not partners:
             return Proof(held={good[0]: LONELY})
+        places = self._journal.once("places", STATES, self._desk.nodes)
         plan = Plan(
             allowed=allowed,
-            places={node.name: node.place for node in self._cluster.nodes(request.pool)},
+            places={node.name: node.place for node in places},
             collectives=request.collectives,
-            alone=self._alone_pays,
+            alone=self._floors.alone_pays,
             lone=request.nodes == 1,
             gone=self._gone,
         )
-        return prove(
-            good,
-            partners,
-            plan=plan,
-            measure=self._measure,
-            progress=self._progress,
-            record=self.verdict.measured,
-        )
+        try:
+            return prove(
+                good,
+                partners,
+                plan=plan,
+                measure=self._fabric.measure,
+                progress=self._progress,
+                record=self.verdict.measured,
+            )
+        finally:
+            self._cluster.give_back(partners, request.run)
 
-    def _gone(self, names: Collection[str]) -> set[str]:
+    def _gone(self, some: Collection[str]) -> set[str]:
         """Return those of the nodes that are not Ready any more."""
-        ready = {node.name for node in self._cluster.nodes(self._request.pool) if node.ready}
-        return set(names) - ready
 
-    def _idle_proven(self, besides: Sequence[str]) -> list[str]:
-        """Return open nodes of the pool, also of other waves, on which no GPU is taken."""
+        def ask() -> set[str]:
+            return set(some) - {node.name for node in self._desk.nodes() if node.ready}
+
+        return self._desk.once("gone", ask)
+
+    def _partners(self, besides: Sequence[str]) -> set[str]:
+        """Borrow open nodes of the pool, also of other waves, on which no GPU is taken.
+
+        As many as a wave can need: a witness for each that may be bad, or company for a sweep.
+        """
         found = [
             node.name
-            for node in self._cluster.nodes(self._request.pool)
+            for node in self._desk.nodes()
             if node.passed
             and node.ready
             and node.name not in besides
             and node.instance_type == self._request.instance.name
         ]
         busy = self._cluster.busy(found) if found else set[str]()
-        return [name for name in found if name not in busy]
-
-    def _measure(self, asked: Round) -> list[Judgement]:
-        large = any(len(group) > SMALL_RUN_NODES for group in asked.groups)
-        seconds = self._seconds(LARGE_RUN_SECONDS if large else SMALL_RUN_SECONDS)
-        jobs = [
-            self._maker.all_reduce(f"{asked.label}-{index}", group, seconds, asked.collective)
-            for index, group in enumerate(asked.groups)
-        ]
-
-        def read(job: GateJob, lines: Iterable[str]) -> Judgement:
-            expected = self._expect(len(job.nodes), job.hosts, asked.collective)
-            return by_node(without_floor(judge_log(parse_log(lines), expected), expected), job)
-
-        results = self._cluster.run(jobs, seconds, read)
-        return [run_judgement(results[job.name]) for job in jobs]
-
-    def _left(self) -> float:
-        return self._deadline - self._clock.monotonic()
-
-    def _seconds(self, most: float) -> float:
-        left = self._left()
-        if left <= 0:
-            raise UnknownError(
-                f"its {self._request.timeout:g} s are over; give it more with --timeout"
-            )
-        return max(1.0, min(most, left))
+        idle = [name for name in found if name not in busy]
+        most = SWEEP_NODES + allowance(self._request.nodes)
+        return self._cluster.borrow(idle, most, self._request.run, self._desk.left())

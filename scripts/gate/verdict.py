@@ -1,15 +1,23 @@
 """The verdict on a wave, as it is kept in a report and in the cluster."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 from components.catalog.floors import Floor
 from scripts.gate.stages import Effort, Measurement
-from scripts.nccl.text import words
+from scripts.nccl.text import names, words
 from scripts.verdicts import Verdict
 
-__all__ = ["SCHEMA", "NodeVerdict", "WaveVerdict", "for_cluster"]
+__all__ = [
+    "SCHEMA",
+    "NodeVerdict",
+    "Replacement",
+    "WaveVerdict",
+    "after_replacement",
+    "for_cluster",
+]
 
 SCHEMA: Final = 1
 """Version of the report's shape; raised when a field is renamed or taken away."""
@@ -17,13 +25,18 @@ SCHEMA: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeVerdict:
-    """What came of one node. ``check`` is the judged capture, with versions and GPU identities."""
+    """What came of one node.
+
+    ``check`` is the judged capture, with versions and GPU identities. ``place``: the network nodes
+    above it, from the widest on.
+    """
 
     name: str
     provider_id: str
     verdict: Verdict
     reason: str
     check: dict[str, Any] | None = None
+    place: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -32,8 +45,23 @@ class NodeVerdict:
             "provider_id": self.provider_id,
             "verdict": str(self.verdict),
             "reason": self.reason,
+            "place": list(self.place),
             "check": self.check,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """A bad node whose instance was ended so that another comes: by which run, and why."""
+
+    name: str
+    provider_id: str
+    reason: str
+    run: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,6 +83,14 @@ class WaveVerdict:
     measured: list[Measurement] = field(default_factory=list[Measurement])
     floors: dict[str, Floor] = field(default_factory=dict[str, Floor])
     node_tests: int = 0
+    baselines: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    warnings: list[str] = field(default_factory=list[str])
+    replaced: list[Replacement] = field(default_factory=list[Replacement])
+
+    @property
+    def places(self) -> dict[str, tuple[str, ...]]:
+        """The network nodes above each node."""
+        return {node.name: node.place for node in self.nodes}
 
     @property
     def effort(self) -> Effort:
@@ -84,6 +120,9 @@ class WaveVerdict:
             "next_step": self.next_step,
             "effort": self.effort.as_json(),
             "nodes": [node.as_json() for node in self.nodes],
+            "replaced": [each.as_json() for each in self.replaced],
+            "warnings": self.warnings,
+            "baselines": self.baselines,
             "measurements": [
                 {
                     "round": each.round,
@@ -102,9 +141,45 @@ def for_cluster(verdict: WaveVerdict) -> dict[str, Any]:
     """Return the verdict small enough for a ConfigMap (1 MiB): captures stay in the report."""
     full = verdict.as_json()
     for node in full["nodes"]:
-        del node["check"]
+        del node["check"], node["place"]
     full["measurements"] = words(len(full["measurements"]), "measurement")
     return full
+
+
+def after_replacement(
+    first: WaveVerdict, then: WaveVerdict, ordered: Mapping[str, str], trouble: str
+) -> WaveVerdict:
+    """Return the verdict on a wave of which bad nodes were replaced.
+
+    It is the newer one. Only where the new nodes could not be judged, and the wave was open without
+    them, it stays open: a replacement that does not come makes nothing worse.
+
+    Parameters
+    ----------
+    first, then
+        The verdicts before and after.
+    ordered
+        Name -> provider id of each node that was replaced.
+    trouble
+        Why no other instance came, where that is known.
+    """
+    reasons = {node.name: node.reason for node in first.nodes}
+    gone = [
+        Replacement(name=name, provider_id=provider_id, reason=reasons[name], run=first.run)
+        for name, provider_id in ordered.items()
+    ]
+    late = then.verdict is Verdict.UNKNOWN and first.verdict is Verdict.PASS
+    kept = first if late else then
+    if late:
+        why = f"{then.message}; {trouble}" if trouble else then.message
+        kept.message = (
+            f"{first.message}; {names(list(ordered))} left for replacement, which is not proved: "
+            f"{why}"
+        )
+        kept.next_step = then.next_step
+        kept.ended = then.ended
+    kept.replaced = [*first.replaced, *gone]
+    return kept
 
 
 def _floor(floor: Floor) -> dict[str, Any]:

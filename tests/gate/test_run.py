@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,11 @@ WHOLE_SWEEP = (
 )
 
 
+def launcher(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return the pod of an MPIJob's launcher."""
+    return manifest["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]
+
+
 def test_a_good_wave_opens_after_pairs_and_one_sweep_of_four_collectives() -> None:
     cluster = FakeCluster()
     names = cluster.add(14)
@@ -33,7 +39,7 @@ def test_a_good_wave_opens_after_pairs_and_one_sweep_of_four_collectives() -> No
     programs = [
         variable["value"].rpartition("/")[2]
         for job in cluster.jobs[-4:]
-        for variable in job.manifest["spec"]["template"]["spec"]["containers"][0]["env"]
+        for variable in launcher(job.manifest)["containers"][0]["env"]
         if variable["name"] == "GATE_BINARY"
     ]
     assert programs == [
@@ -193,7 +199,7 @@ def test_an_api_that_stays_away_midway_is_unknown_with_what_was_seen() -> None:
     verdict = run_gate(cluster, 4)
     assert verdict.line == (
         "unknown: pool train wave 1: the gate could not go on: list Pods: the Kubernetes API does "
-        "not answer: connection refused; next: run it again: it tests what is not open"
+        "not answer: connection refused; next: run it again: it goes on where it stopped"
     )
     assert not cluster.marks
     assert cluster.cleaned == 2
@@ -267,7 +273,7 @@ def test_again_shuts_what_it_tests_so_that_a_run_that_ends_early_leaves_it_unpro
     names = cluster.add(3, passed=True)
     verdict = run_gate(cluster, 3, again=True)
     assert verdict.verdict is Verdict.UNKNOWN
-    assert verdict.next_step == "run it again: it tests what is not open"
+    assert verdict.next_step == "run it again: it goes on where it stopped"
     assert cluster.marked(Mark.HOLD) == names
     assert cluster.marks["node-00"][1] == "is proved again (run 20261201-080000-ab12)"
 

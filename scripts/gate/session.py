@@ -1,0 +1,268 @@
+"""A gate on a real cluster: its lease, journal and reports, and the replacement of bad nodes."""
+
+import json
+import secrets
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from lightkube import Client
+
+from scripts.baseline.bucket import open_bucket
+from scripts.baseline.ruling import Weight
+from scripts.baseline.store import SHELF as BASELINES
+from scripts.baseline.store import BaselineStore
+from scripts.blacklist.store import SHELF as BLACKLIST
+from scripts.blacklist.store import BlacklistStore
+from scripts.errors import UsageError
+from scripts.gate.api import Api
+from scripts.gate.cluster import KubeCluster
+from scripts.gate.history import History
+from scripts.gate.instances import AutoScaling
+from scripts.gate.journal import SHELF as JOURNAL
+from scripts.gate.journal import Journal, open_run, unfinished
+from scripts.gate.keep import Keep, Logs
+from scripts.gate.lease import SHELF as LEASES
+from scripts.gate.lease import Holder, Lease
+from scripts.gate.patience import Patience
+from scripts.gate.replace import Replaced, Replacing, guests
+from scripts.gate.request import Clock, Request
+from scripts.gate.run import Gate
+from scripts.gate.screen import Screen
+from scripts.gate.sent_back import SHELF as SENT_BACK
+from scripts.gate.sent_back import SentBackStore
+from scripts.gate.verdict import WaveVerdict, after_replacement, for_cluster
+from scripts.records.config_maps import ConfigMapShelf
+from scripts.verdicts import Verdict
+
+__all__ = ["Session", "Settings", "new_run", "stopped"]
+
+RESUMED_FOR: Final = timedelta(hours=6)
+"""A run that began longer ago is not gone on with by itself: its nodes have lived on since."""
+
+REPLACEMENTS: Final = 2
+"""Times that bad nodes of a wave are replaced and the new ones proved, in one run."""
+
+LEASE_SECONDS: Final = 20.0
+"""How long one word of the lease waits for the API; the next one comes in any case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a gate is run, beside what it is asked.
+
+    Parameters
+    ----------
+    reports
+        Folder of the reports.
+    keep
+        Which logs stay, in a folder of the run below ``reports``.
+    bucket
+        URL of the bucket with baselines; None keeps the index in the cluster only.
+    weight
+        Whether a baseline may fail a wave, or only warns.
+    replace
+        How many bad nodes of the wave may be replaced.
+    fresh
+        Begin anew, also where a run has not ended.
+    """
+
+    reports: Path
+    keep: Keep = Keep.BAD
+    bucket: str | None = None
+    weight: Weight = Weight.WARN
+    replace: int = 0
+    fresh: bool = False
+
+
+def new_run(now: datetime) -> str:
+    """Return the id of a run: when it began, and what tells it from others of the same second."""
+    return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+class Session:
+    """Proves waves of one cluster.
+
+    Parameters
+    ----------
+    client
+        A client of the cluster's API.
+    namespace
+        Where gates run and keep their records.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        namespace: str,
+        settings: Settings,
+        screen: Screen,
+        clock: Clock | None = None,
+    ) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._settings = settings
+        self._screen = screen
+        self._clock = clock or Clock()
+        self._api = Api(client, namespace, Patience())
+        self._cluster = KubeCluster(self._api, namespace, screen.say)
+        self._blacklist = BlacklistStore(self._shelf(BLACKLIST))
+        self._replacer = AutoScaling()
+        self._gate: Gate | None = None
+
+    def prove(self, request: Request) -> WaveVerdict:
+        """Judge a wave; who interrupts it finds a report of what was known by then.
+
+        An earlier run that was asked for the same and has not ended is gone on with.
+
+        Raises
+        ------
+        UnknownError
+            If another gate works on the wave.
+        UsageError
+            If the request cannot be judged at all.
+        """
+        request = self._same_run(request)
+        speaker = Api(self._client, self._namespace, Patience(LEASE_SECONDS))
+        leases = ConfigMapShelf(speaker, self._namespace, LEASES)
+        holder = Holder.here(request.run)
+        with Lease(leases, request.place, holder, self._screen.say, self._clock) as lease:
+            try:
+                return self._prove(request, lease.check)
+            finally:
+                if self._gate:
+                    self._write(self._gate.verdict)
+
+    def _prove(self, request: Request, guard: Callable[[], None]) -> WaveVerdict:
+        end = self._clock.monotonic() + request.timeout
+        gate, verdict = self._run(request, guard)
+        replacing = Replacing(
+            self._replacer,
+            SentBackStore(self._shelf(SENT_BACK)),
+            self._screen.say,
+            most=self._settings.replace,
+            blacklist=self._blacklist,
+        )
+        for _ in range(REPLACEMENTS):
+            replaced = replacing.run(
+                verdict,
+                gate.checks,
+                gate.members,
+                problem=gate.problem,
+                pods=self._guests,
+                now=self._clock.now(),
+            )
+            if not replaced.ordered:
+                break
+            request = replace(
+                request,
+                run=new_run(self._clock.now()),
+                timeout=max(1.0, end - self._clock.monotonic()),
+                again=False,
+                without=request.without | set(replaced.ordered.values()),
+            )
+            gate, then = self._run(request, guard)
+            verdict = self._after(verdict, then, replaced)
+            gate.verdict = verdict
+        return verdict
+
+    def _run(self, request: Request, guard: Callable[[], None]) -> tuple[Gate, WaveVerdict]:
+        settings, say = self._settings, self._screen.say
+        request, journal = self._open(request)
+        bucket = open_bucket(settings.bucket) if settings.bucket else None
+        history = History(
+            store=BaselineStore(self._shelf(BASELINES), bucket),
+            run=request.run,
+            instance=request.instance,
+            image=request.image,
+            progress=say,
+            weight=settings.weight,
+            pictures=settings.reports,
+        )
+        self._gate = Gate(
+            request,
+            self._cluster,
+            say,
+            self._clock,
+            blacklist=self._blacklist,
+            history=history,
+            report=str(self._report(request.pool, request.wave)),
+            logs=Logs(settings.reports / "logs" / request.run, settings.keep, say),
+            journal=journal,
+            guard=guard,
+            tally=self._screen.tally,
+        )
+        return self._gate, self._gate.run()
+
+    def _same_run(self, request: Request) -> Request:
+        """Take the id of a run that was asked for the same and has not ended, if there is one."""
+        if self._settings.fresh:
+            return request
+        found = unfinished(self._journals(request.place), request.place)
+        recent = found and self._clock.now() - found.started < RESUMED_FOR
+        if found and recent and found.request.same(request):
+            return replace(request, run=found.request.run)
+        return request
+
+    def _open(self, request: Request) -> tuple[Request, Journal]:
+        """Go on with a run that has not ended, or begin it."""
+        shelf, run, say = self._journals(request.place), request.run, self._screen.say
+        found = unfinished(shelf, request.place)
+        if found and found.request.run == run:
+            say(f"run {run} began at {found.started:%H:%M} and has not ended: going on with it")
+            return replace(found.request, timeout=request.timeout), Journal(
+                shelf, run, say, resumes=True
+            )
+        open_run(shelf, request, self._clock.now())
+        return request, Journal(shelf, run, say)
+
+    def _after(self, verdict: WaveVerdict, then: WaveVerdict, replaced: Replaced) -> WaveVerdict:
+        trouble = self._replacer.trouble() if then.verdict is Verdict.UNKNOWN else ""
+        kept = after_replacement(verdict, then, replaced.ordered, trouble)
+        self._cluster.store(f"gate-{kept.pool}-{kept.wave}", for_cluster(kept))
+        return kept
+
+    def _guests(self, nodes: Collection[str]) -> Mapping[str, Sequence[str]]:
+        found = guests(self._api.list("Pod", everywhere=True))
+        return {name: pods for name, pods in found.items() if name in nodes}
+
+    def _write(self, verdict: WaveVerdict) -> None:
+        folder = self._settings.reports
+        folder.mkdir(parents=True, exist_ok=True)
+        path = self._report(verdict.pool, verdict.wave)
+        path.write_text(json.dumps(verdict.as_json(), indent=1) + "\n", encoding="utf-8")
+        self._screen.say(f"report: {path}")
+
+    def _report(self, pool: str, wave: str) -> Path:
+        return self._settings.reports / f"gate-{pool}-{wave}.json"
+
+    def _shelf(self, kind: str) -> ConfigMapShelf:
+        return ConfigMapShelf(self._api, self._namespace, kind)
+
+    def _journals(self, place: str) -> ConfigMapShelf:
+        return _journals(self._api, self._namespace, place)
+
+
+def stopped(client: Client, namespace: str, pool: str, wave: str) -> Request:
+    """Return what the run over a wave was asked that has not ended.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    place = f"{pool}-{wave}"
+    found = unfinished(_journals(Api(client, namespace, Patience()), namespace, place), place)
+    if found is None:
+        raise UsageError(
+            f"no gate over wave {wave} of pool {pool} has stopped before its end; yard gate status "
+            "shows the waves, yard gate run begins a gate"
+        )
+    return found.request
+
+
+def _journals(api: Api, namespace: str, place: str) -> ConfigMapShelf:
+    owner = {"trainyard.dev/gate-of": place}
+    return ConfigMapShelf(api, namespace, JOURNAL, owner=owner)
