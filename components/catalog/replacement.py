@@ -44,7 +44,6 @@ class Limits(_Fact):
     share: float = Field(gt=0, le=1)
     times: PositiveInt
     budget_days: PositiveInt
-    wait_minutes: PositiveInt
     keep_days: PositiveInt
 
     @property

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
 
+from lightkube import ApiError
+
 from components.catalog import instance_type
 from components.catalog.nodes import repairs
 from components.catalog.replacement import replacement
@@ -36,7 +38,6 @@ __all__ = [
     "Replacing",
     "guests",
     "may_replace",
-    "to_test",
 ]
 
 NO_ACTION: Final = "NoAction"
@@ -100,6 +101,8 @@ class Case:
         Whether EKS repairs nodes of this wave by itself.
     past
         What was sent back before.
+    ours
+        Instances that this gate has sent back itself.
     listed
         The blacklist.
     """
@@ -113,6 +116,7 @@ class Case:
     guests: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     repaired: bool = True
     past: Sequence[SentBack] = ()
+    ours: Collection[str] = ()
     listed: Blacklist = field(default_factory=Blacklist)
 
 
@@ -126,7 +130,11 @@ class Choice:
 
 def may_replace(case: Case) -> Choice:
     """Return which nodes of a wave may be replaced; only such whose hardware was proved bad."""
-    bad = [node for node in case.verdict.nodes if node.verdict is Verdict.FAIL]
+    bad = [
+        node
+        for node in case.verdict.nodes
+        if node.verdict is Verdict.FAIL and instance_of(node.provider_id) not in case.ours
+    ]
     if case.most < 1 or not bad:
         return Choice((), {})
     if case.problem:
@@ -139,10 +147,7 @@ def may_replace(case: Case) -> Choice:
     before = {sent.instance_id for sent in case.past}
     room, full = _room(case)
     for node in sorted(bad, key=lambda node: (proved.get(node.name, len(Cause)), node.name)):
-        if node.name not in proved:
-            left[node.name] = "no hardware failed, and what did would fail on another instance too"
-            continue
-        why = next(_objections(case, node, states.get(node.name)), "")
+        why = next(_objections(case, node, states.get(node.name), proved), "")
         # An order that was given and perhaps not heard is given again; it was counted then.
         again = instance_of(node.provider_id) in before
         if why or (room < 1 and not again):
@@ -151,27 +156,6 @@ def may_replace(case: Case) -> Choice:
             chosen.append(node.name)
             room -= not again
     return Choice(tuple(chosen), left)
-
-
-def to_test(
-    members: Sequence[NodeState], verdict: WaveVerdict, replaced: Replaced
-) -> list[NodeState]:
-    """Return the nodes that the next test is for, once others have come for those replaced.
-
-    These are the new ones; and where the wave did not open, those that were held with it.
-    """
-    before = {node.provider_id: node.verdict for node in verdict.nodes}
-    going = set(replaced.ordered.values())
-    return [
-        node
-        for node in members
-        if node.provider_id not in going
-        and (
-            node.provider_id not in before
-            or (before[node.provider_id], verdict.verdict is Verdict.PASS)
-            == (Verdict.UNKNOWN, False)
-        )
-    ]
 
 
 def guests(pods: Iterable[Manifest]) -> dict[str, list[str]]:
@@ -204,6 +188,7 @@ class Replacing:
         self._most = most
         self._repaired = repaired
         self._blacklist = blacklist
+        self._ours: set[str] = set()
 
     def run(
         self,
@@ -231,11 +216,12 @@ class Replacing:
                 guests=pods(bad),
                 repaired=self._repaired,
                 past=past,
+                ours=self._ours,
                 listed=self._blacklist.read() if self._blacklist else Blacklist(),
             )
             self._store.forget(past, now)
             replaced = self._order(case)
-        except UnknownError as error:
+        except (ApiError, UnknownError) as error:
             self._progress(f"nothing is replaced: {error}")
             return Replaced(left=dict.fromkeys(sorted(bad), f"it could not be decided: {error}"))
         for name, why in replaced.left.items():
@@ -253,6 +239,7 @@ class Replacing:
         done = self._replacer.replace([chosen[name] for name in choice.nodes])
         for name in done.left:
             self._store.take_back(sent[name])
+        self._ours |= {sent[name].instance_id for name in done.ordered}
         return Replaced(done.ordered, {**choice.left, **done.left})
 
 
@@ -267,11 +254,15 @@ def _proved(case: Case) -> dict[str, int]:
     return found
 
 
-def _objections(case: Case, node: NodeVerdict, state: NodeState | None) -> Iterator[str]:
+def _objections(
+    case: Case, node: NodeVerdict, state: NodeState | None, proved: Collection[str]
+) -> Iterator[str]:
     """Yield what speaks against replacing a node, other than the budget."""
     if state is None or state.provider_id != node.provider_id:
         yield "its instance is gone already"
         return
+    if node.name not in proved:
+        yield "no hardware failed, and what did would fail on another instance too"
     instance = instance_of(node.provider_id)
     if not instance:
         yield f"its provider id {node.provider_id or '(none)'} names no EC2 instance"
@@ -311,7 +302,7 @@ def _room(case: Case) -> tuple[int, str]:
         if (sent.pool, sent.wave) == (verdict.pool, verdict.wave)
         and sent.at > case.now - limits.budget_span
     ]
-    in_run = sum(sent.run == verdict.run for sent in of_wave)
+    in_run = sum(sent.run == verdict.run or sent.instance_id in case.ours for sent in of_wave)
     of_run, of_budget = allowance(verdict.asked) - in_run, case.most - len(of_wave)
     if of_run < of_budget:
         most = words(allowance(verdict.asked), "node")

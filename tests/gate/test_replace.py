@@ -5,7 +5,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import httpx2
 import pytest
+from lightkube import ApiError
 
 from scripts.blacklist.blacklist import Blacklist, judgement
 from scripts.blacklist.entry import Entry, Gpu
@@ -13,7 +15,7 @@ from scripts.blacklist.policy import Cause
 from scripts.blacklist.store import BlacklistStore
 from scripts.errors import UnknownError
 from scripts.gate.ports import Condition, NodeState
-from scripts.gate.replace import Case, Replaced, Replacing, guests, may_replace, to_test
+from scripts.gate.replace import Case, Replaced, Replacing, guests, may_replace
 from scripts.gate.sent_back import SentBack, SentBackStore
 from scripts.gate.verdict import NodeVerdict, WaveVerdict
 from scripts.node.finding import NodeFinding
@@ -72,9 +74,7 @@ def state(name: str, **facts: Any) -> NodeState:  # noqa: ANN401 - any fact of a
     return replace(known, **facts)
 
 
-def wave(
-    verdicts: Mapping[str, Verdict], asked: int = 10, verdict: Verdict = Verdict.PASS
-) -> WaveVerdict:
+def wave(verdicts: Mapping[str, Verdict], asked: int = 10) -> WaveVerdict:
     return WaveVerdict(
         run=RUN,
         pool="train",
@@ -83,7 +83,6 @@ def wave(
         image=IMAGE,
         asked=asked,
         started=NOW,
-        verdict=verdict,
         nodes=[
             NodeVerdict(
                 name=name, provider_id=state(name).provider_id, verdict=each, reason="it is broken"
@@ -220,6 +219,7 @@ LEFT: list[tuple[Case, str]] = [
         "one run over 10 nodes replaces 2 nodes at most",
     ),
     (case({"a": LOST}, members=[state("good")]), "its instance is gone already"),
+    (case({"a": NO_PLUGIN}, members=[]), "its instance is gone already"),
     (
         case({"a": LOST}, members=[state("a", provider_id="aws:///us-east-1a/i-new")]),
         "its instance is gone already",
@@ -264,19 +264,11 @@ def test_the_gravest_go_first_within_the_budget_and_what_a_run_may(
     assert may_replace(case(bad, asked, most=most)).nodes == (*chosen,)
 
 
-def test_next_are_tested_those_that_came_and_those_held_with_a_wave_that_did_not_open() -> None:
-    verdicts = {
-        "bad": Verdict.FAIL,
-        "worse": Verdict.FAIL,
-        "held": Verdict.UNKNOWN,
-        "good": Verdict.PASS,
-    }
-    replaced = Replaced(ordered={"bad": state("bad").provider_id})
-    new = state("bad", provider_id="aws:///us-east-1a/i-new")
-    members = [*map(state, verdicts), new]
-    assert to_test(members, wave(verdicts), replaced) == [new]
-    shut = wave(verdicts, verdict=Verdict.FAIL)
-    assert to_test(members, shut, replaced) == [state("held"), new]
+def test_what_this_gate_sent_back_counts_for_its_run_and_is_not_asked_for_again() -> None:
+    given = case({"a": LOST, "b": LOST}, most=9, ours={"i-x", "i-b"})
+    given = replace(given, past=[sent("i-x", days=0), sent("i-b", days=0)])
+    most = "one run over 10 nodes replaces 2 nodes at most"
+    assert (may_replace(given).nodes, may_replace(given).left) == ((), {"a": most})
 
 
 def pod(name: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - any part of a pod
@@ -358,6 +350,14 @@ def test_what_is_replaced_is_told_and_remembered() -> None:
     assert kept.keys == {"serial 1651923000002"}
 
 
+def test_a_gate_that_tests_its_new_nodes_does_not_ask_for_the_old_ones_again() -> None:
+    replacer, lines, given = FakeReplacer(), list[str](), case({"a": LOST})
+    replacing = Replacing(replacer, SentBackStore(MemoryShelf()), lines.append, most=9)
+    for members in (given.members, ()):
+        replacing.run(given.verdict, given.checks, members, problem="", pods=no_pods, now=NOW)
+    assert (replacer.asked, lines) == (["a"], ["replacing a"])
+
+
 def test_the_budget_holds_from_run_to_run() -> None:
     replacer, shelf, lines = FakeReplacer(), MemoryShelf(), list[str]()
     run(replacer, shelf, case({"a": LOST}, most=1), lines)
@@ -398,13 +398,26 @@ def test_where_nothing_is_bad_nothing_is_read() -> None:
     assert replaced == Replaced()
 
 
-def test_what_cannot_be_read_replaces_nothing_and_is_told() -> None:
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            UnknownError("list Pods: the Kubernetes API does not answer"),
+            "list Pods: the Kubernetes API does not answer",
+        ),
+        (
+            ApiError(response=httpx2.Response(403, json={"message": "no", "code": 403})),
+            "no",
+        ),
+    ],
+    ids=["silent", "forbidden"],
+)
+def test_what_cannot_be_read_replaces_nothing_and_is_told(error: Exception, said: str) -> None:
     def unread(_names: Collection[str]) -> Mapping[str, Sequence[str]]:
-        raise UnknownError("list Pods: the Kubernetes API does not answer")
+        raise error
 
     replacer, lines = FakeReplacer(), list[str]()
     replaced = run(replacer, MemoryShelf(), case({"a": LOST}), lines, unread)
-    said = "list Pods: the Kubernetes API does not answer"
     assert lines == [f"nothing is replaced: {said}"]
     assert replaced == Replaced(left={"a": f"it could not be decided: {said}"})
     assert replacer.asked == []
