@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-__all__ = ["Picture", "nice_step", "number", "ticks"]
+__all__ = ["Picture", "clean", "nice_step", "number", "ticks"]
 
 NAMESPACE: Final = "http://www.w3.org/2000/svg"
 
@@ -24,6 +24,7 @@ _LIGHT = {
     "grid": "stroke:#d9e2ec;fill:none",
     "run": "stroke:#0072b2;fill:none",
     "run-dot": "fill:#0072b2;stroke:#0072b2",
+    "bar": "fill:#0072b2",
     "base": "stroke:#00785a;fill:none",
     "base-dot": "fill:#ffffff;stroke:#00785a",
     "floor": "stroke:#b3261e;fill:none",
@@ -49,6 +50,7 @@ _DARK = {
     "grid": "stroke:#2d3946;fill:none",
     "run": "stroke:#56b4e9;fill:none",
     "run-dot": "fill:#56b4e9;stroke:#56b4e9",
+    "bar": "fill:#56b4e9",
     "base": "stroke:#3ecf9f;fill:none",
     "base-dot": "fill:#12181f;stroke:#3ecf9f",
     "floor": "stroke:#ff8a7a;fill:none",
@@ -193,6 +195,11 @@ def _hint(element: Element, words: str) -> None:
         _text(SubElement(element, "title"), words)
 
 
+def clean(words: str) -> str:
+    """Return words without the characters that XML has no way to write."""
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", words)
+
+
 def _text(element: Element, words: str) -> None:
     """Write any words; the writer escapes what XML takes for its own, and knows no other limits."""
-    element.text = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", words)
+    element.text = clean(words)
