@@ -133,7 +133,7 @@ def _gpu_sections(
 def _diagnostics(node: SimulatedNode, answering: Sequence[str]) -> Iterator[Section]:
     """Print like ``dcgmi diag -j`` of DCGM 4: a result for each GPU of each test."""
     known = values()["dcgm"]
-    fault = known["fault"] if "dcgm" in node.faults else {}
+    fault: dict[str, Any] = known["fault"] if "dcgm" in node.faults else {}
     categories = [
         {
             "category": category,

@@ -188,7 +188,7 @@ IN_LARGE_GROUPS = {
 
 IN_STORAGE = {
     "storage": "storage-write: it writes 49 MB/s, and the median of 7 other nodes is 244 [ISOLATE]",
-    "mount": "storage-mount: it is not mounted: a overlay is there, and must be lustre [REBOOT]",
+    "mount": "storage-mount: it is not mounted: overlay is there, and must be lustre [REBOOT]",
 }
 
 SILENT = {"dead"}
