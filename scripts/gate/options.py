@@ -52,6 +52,13 @@ OPTIONS: Final = (
         help="How many nodes of the wave with bad hardware may be replaced.",
     ),
     click.option(
+        "--repair/--no-repair",
+        "repaired",
+        default=True,
+        show_default=True,
+        help="Whether EKS repairs nodes of the pool by itself; such nodes are left to it.",
+    ),
+    click.option(
         "--live/--plain", default=None, help="A table that is redrawn, or lines; else by terminal."
     ),
     click.option("--json", "as_json", is_flag=True, help="Print the whole verdict as JSON."),
@@ -71,5 +78,6 @@ def settings_of(how: dict[str, Any], *, fresh: bool = False) -> Settings:
         bucket=how["bucket"],
         weight=Weight(how["weight"]),
         replace=how["replace"],
+        repaired=how["repaired"],
         fresh=fresh,
     )

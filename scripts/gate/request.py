@@ -47,7 +47,10 @@ class Request:
     regression
         Whether it is a run of the schedule: idle nodes only, at the lowest priority.
     without
-        Provider ids of machines that are about to go, and are not of the wave any more.
+        Provider ids of machines that are about to go, and are not of the wave any more: others are
+        to come in their place.
+    ready_within
+        Seconds that nodes may take to be Ready; None for the whole time.
     """
 
     run: str
@@ -68,6 +71,7 @@ class Request:
     queue: str | None = None
     regression: bool = False
     without: frozenset[str] = frozenset()
+    ready_within: float | None = None
 
     @property
     def name(self) -> str:
@@ -80,5 +84,16 @@ class Request:
         return f"{self.pool}-{self.wave}"
 
     def same(self, other: "Request") -> bool:
-        """Tell whether another run was asked for the same, though perhaps in another time."""
-        return replace(self, run=other.run, timeout=other.timeout) == other
+        """Tell whether another run was asked for the same, though perhaps in another time.
+
+        A run that proves what replaces bad nodes belongs to the one that found them.
+        """
+        like = replace(
+            self,
+            run=other.run,
+            timeout=other.timeout,
+            without=other.without,
+            ready_within=other.ready_within,
+            again=self.again and not other.without,
+        )
+        return like == other

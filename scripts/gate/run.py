@@ -207,6 +207,8 @@ class Gate:
     def _wait(self) -> list[NodeState]:
         """Wait until the wave is Ready."""
         request, desk, shown = self._request, self._desk, -1
+        most = desk.left() if request.ready_within is None else request.ready_within
+        end = self._clock.monotonic() + min(most, desk.left())
         while True:
             members = [node for node in desk.nodes() if node.wave == request.wave]
             ready = [node for node in members if node.ready]
@@ -216,8 +218,8 @@ class Gate:
             if len(ready) >= request.nodes:
                 self._require_type(ready)
                 return ready
-            if desk.left() <= 0:
-                self._never_ready(members, ready)
+            if self._clock.monotonic() >= end:
+                self._never_ready(members, ready, most)
                 raise _NeverReadyError
             self._clock.sleep(POLL_SECONDS)
 
@@ -233,7 +235,9 @@ class Gate:
             replace(node, passed=False) if node.name in passed - busy else node for node in members
         ]
 
-    def _never_ready(self, members: Sequence[NodeState], ready: Sequence[NodeState]) -> None:
+    def _never_ready(
+        self, members: Sequence[NodeState], ready: Sequence[NodeState], waited: float
+    ) -> None:
         missing = [node for node in members if not node.ready]
         absent = self._request.nodes - len(members)
         parts = [
@@ -243,7 +247,7 @@ class Gate:
         self.verdict.verdict = Verdict.UNKNOWN
         self.verdict.message = (
             f"{len(ready)} of {words(self._request.nodes, 'node')} were Ready after "
-            f"{self._request.timeout:g} s, so none was tested; {'; '.join(parts)}"
+            f"{waited:g} s, so none was tested; {'; '.join(parts)}"
         )
         self.verdict.next_step = (
             "look at the node group's health and at these instances, then run the gate again"

@@ -45,6 +45,10 @@ RESUMED_FOR: Final = timedelta(hours=6)
 REPLACEMENTS: Final = 2
 """Times that bad nodes of a wave are replaced and the new ones proved, in one run."""
 
+ARRIVAL_SECONDS: Final = 1800.0
+"""How long a wave waits for new nodes: EKS takes minutes to drain, EC2 minutes to start; where no
+capacity is left, nothing comes, however long anybody waits."""
+
 LEASE_SECONDS: Final = 20.0
 """How long one word of the lease waits for the API; the next one comes in any case."""
 
@@ -65,6 +69,8 @@ class Settings:
         Whether a baseline may fail a wave, or only warns.
     replace
         How many bad nodes of the wave may be replaced.
+    repaired
+        Whether EKS repairs nodes of the pool by itself; then the gate leaves those to it.
     fresh
         Begin anew, also where a run has not ended.
     """
@@ -74,6 +80,7 @@ class Settings:
     bucket: str | None = None
     weight: Weight = Weight.WARN
     replace: int = 0
+    repaired: bool = True
     fresh: bool = False
 
 
@@ -143,6 +150,7 @@ class Session:
             SentBackStore(self._shelf(SENT_BACK)),
             self._screen.say,
             most=self._settings.replace,
+            repaired=self._settings.repaired,
             blacklist=self._blacklist,
         )
         for _ in range(REPLACEMENTS):
@@ -154,6 +162,9 @@ class Session:
                 pods=self._guests,
                 now=self._clock.now(),
             )
+            verdict.warnings += [
+                f"{name} is not replaced: {why}" for name, why in sorted(replaced.left.items())
+            ]
             if not replaced.ordered:
                 break
             request = replace(
@@ -162,6 +173,7 @@ class Session:
                 timeout=max(1.0, end - self._clock.monotonic()),
                 again=False,
                 without=request.without | set(replaced.ordered.values()),
+                ready_within=ARRIVAL_SECONDS,
             )
             gate, then = self._run(request, guard)
             verdict = self._after(verdict, then, replaced)

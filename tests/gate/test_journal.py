@@ -170,6 +170,8 @@ def test_a_header_that_cannot_be_read_is_no_run_to_resume(text: str) -> None:
         (replace(REQUEST, nodes=15), False),
         (replace(REQUEST, image="other"), False),
         (replace(REQUEST, dcgm=2), False),
+        (replace(REQUEST, again=True), False),
+        (replace(REQUEST, without=frozenset({"i-1"}), ready_within=1800), True),
     ],
 )
 def test_a_request_is_the_same_whatever_its_run_and_its_time(other: Request, *, same: bool) -> None:
