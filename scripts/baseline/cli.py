@@ -18,11 +18,11 @@ from scripts.baseline.store import SHELF, BaselineStore
 from scripts.errors import UsageError
 from scripts.nccl.text import size, words
 from scripts.records.kubeconfig import kubeconfig_option, namespace_option, open_shelf
-from scripts.verdicts import EXIT_CODES
+from scripts.verdicts import EXIT_CODES, Verdict
 
 __all__ = ["baseline"]
 
-WIDE = 150
+WIDE = 200
 """Columns of a table that no terminal shows: enough that a pipe gets whole lines."""
 
 _bucket = click.option("--bucket", help="Bucket that keeps all for good: s3://NAME/PREFIX.")
@@ -124,7 +124,7 @@ def promote(  # noqa: PLR0913 - click hands each option over by its name
     "compare", epilog="Example: yard baseline compare 4f1c0a9b --run FIRST --run AGAIN"
 )
 @click.argument("setting", metavar="ID")
-@click.option("--run", "runs", multiple=True, help="Run, and its rerun; else the latest.")
+@click.option("--run", "runs", multiple=True, help="Run, and its rerun; else of the latest gate.")
 @kubeconfig_option
 @namespace_option
 @_json
@@ -148,7 +148,11 @@ def compare_runs(
         names = " and ".join(run.id for run in chosen) or "no run"
         click.echo(f"{found.verdict}: {names}: {found.summary}")
         for each in found.findings:
-            click.echo(f"  {each}")
+            # The first line has one message already; what to do about it is still to be said.
+            step = f"next: {each.next_step}" if each.next_step else ""
+            told = step if each.message == found.summary else str(each)
+            if told:
+                click.echo(f"  {told}")
     sys.exit(EXIT_CODES[found.verdict])
 
 
@@ -174,7 +178,14 @@ def _chosen(ledger: Ledger, wanted: tuple[str, ...]) -> list[Run]:
             f"{', '.join(missing)}: no such run of this setting; yard baseline show "
             f"{ledger.setting.id}"
         )
-    return [known[name] for name in dict.fromkeys(wanted)] if wanted else list(ledger.runs[-1:])
+    return [known[name] for name in dict.fromkeys(wanted)] if wanted else _latest(ledger)
+
+
+def _latest(ledger: Ledger) -> list[Run]:
+    """Return what the latest gate passed by, with its rerun; its last run if it did not pass."""
+    of = [run for run in ledger.runs if run.run == ledger.runs[-1].run] if ledger.runs else []
+    passed = [index for index, run in enumerate(of) if run.verdict is Verdict.PASS]
+    return of[passed[0] :] if passed else of[-1:]
 
 
 def _brief(ledger: Ledger) -> dict[str, Any]:

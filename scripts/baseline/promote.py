@@ -81,7 +81,7 @@ def promote(
         left_out=tuple(f"{size(point.size)} {point.placement}" for point in unstable),
         replaces=before.id if before else "",
     )
-    against = list(_against(made, before, limits)) if before else []
+    against = list(_against(made, before, unstable, limits)) if before else []
     if against and not force:
         problems += [f"{each}; --force overrules that, and is kept" for each in against]
     if problems:
@@ -161,8 +161,13 @@ def _unstable(wide: Sequence[BasePoint], limits: Rules) -> Iterator[str]:
         )
 
 
-def _against(made: Baseline, before: Baseline, limits: Rules) -> Iterator[str]:
-    """Name what a person must overrule to have this baseline after that one."""
+def _against(
+    made: Baseline, before: Baseline, unstable: Sequence[BasePoint], limits: Rules
+) -> Iterator[str]:
+    """Name what a person must overrule to have this baseline after that one.
+
+    Sizes that are ``unstable`` were run, so they are not lacking; that they swing is told apart.
+    """
     changed = "; ".join(made.setting.changes(before.setting))
     which = f"the baseline of {before.at:%Y-%m-%d}" + (
         f" (on another stack: {changed})" if changed else ""
@@ -193,8 +198,9 @@ def _against(made: Baseline, before: Baseline, limits: Rules) -> Iterator[str]:
     if fast:
         worst = min(fast, key=lambda each: each.worse)
         yield f"it is suspiciously faster than {which}: {worst}"
-    lost = {point.size for point in before.points if limits.of(point.size).fail is not None} - {
-        point.size for point in made.points
+    guarded_before = {
+        point.size for point in before.points if limits.of(point.size).fail is not None
     }
+    lost = guarded_before - {point.size for point in (*made.points, *unstable)}
     if lost:
         yield f"it lacks {sizes(sorted(lost))}, which {which} guards"

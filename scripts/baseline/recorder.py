@@ -6,7 +6,10 @@ would be hundreds of records.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
+
+from pydantic import TypeAdapter
 
 from components.catalog import InstanceType
 from scripts.baseline.record import Run, run_of
@@ -16,7 +19,10 @@ from scripts.nccl.expectation import Expectation
 from scripts.nccl.judge import Judgement
 from scripts.nccl.log import Log
 
-__all__ = ["Known", "Record", "Recorder"]
+__all__ = ["NOTED", "Known", "Noted", "Record", "Recorder"]
+
+STEP: Final = timedelta(microseconds=1)
+"""What lies between the times of two runs of a gate: they are told at its end, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +56,17 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class Noted:
+    """What is remembered of a run until its gate ends."""
+
     nodes: tuple[str, ...]
     sample: Sample
     judgement: Judgement
     expected: Expectation
+
+
+NOTED: Final = TypeAdapter(dict[str, Noted])
+"""Writes and reads what was noted, by label."""
 
 
 @dataclass(slots=True)
@@ -64,7 +76,7 @@ class Recorder:
     run: str
     instance: InstanceType
     image: str
-    _seen: dict[str, _Seen] = field(default_factory=dict[str, _Seen])
+    _seen: dict[str, Noted] = field(default_factory=dict[str, Noted])
 
     def note(
         self,
@@ -77,27 +89,40 @@ class Recorder:
         expected: Expectation,
     ) -> None:
         """Take a run, whose ``log`` was read through ``reading``; of two by one label the last."""
-        self._seen[label] = _Seen(tuple(nodes), reading.sample(log), judgement, expected)
+        self._seen[label] = Noted(tuple(nodes), reading.sample(log), judgement, expected)
 
     def settle(self, label: str, judgement: Judgement) -> None:
         """Take what came of a run in the end: its log may be whole although it never ended."""
         if label in self._seen:
             self._seen[label] = replace(self._seen[label], judgement=judgement)
 
+    def noted(self, label: str) -> dict[str, Noted]:
+        """Return what was noted of the runs whose labels begin so."""
+        return {name: each for name, each in self._seen.items() if name.startswith(label)}
+
+    def restore(self, noted: Mapping[str, Noted]) -> None:
+        """Take what a gate had noted that was stopped."""
+        self._seen |= noted
+
     def latest(self, collective: str, at: datetime, known: Known) -> Record | None:
         """Return the last run of a collective, also one without a number; None if there is none."""
-        of = [label for label, each in self._seen.items() if each.expected.collective == collective]
-        return self._record(of[-1], self._seen[of[-1]], at, known) if of else None
+        of = [
+            index
+            for index, each in enumerate(self._seen.values())
+            if each.expected.collective == collective
+        ]
+        return self._record(of[-1], at, known) if of else None
 
     def records(self, at: datetime, known: Known) -> tuple[Record, ...]:
         """Return all runs of which a number is known, in the order in which they were noted."""
         return tuple(
-            self._record(label, seen, at, known)
-            for label, seen in self._seen.items()
+            self._record(index, at, known)
+            for index, seen in enumerate(self._seen.values())
             if seen.sample.points
         )
 
-    def _record(self, label: str, seen: _Seen, at: datetime, known: Known) -> Record:
+    def _record(self, index: int, at: datetime, known: Known) -> Record:
+        label, seen = list(self._seen.items())[index]
         where = place(
             [known.provider_ids.get(name, "") for name in seen.nodes],
             [known.places.get(name, ()) for name in seen.nodes],
@@ -113,7 +138,7 @@ class Recorder:
         run = run_of(
             run=self.run,
             label=label,
-            at=at,
+            at=at + index * STEP,
             sample=seen.sample,
             judgement=seen.judgement,
             expected=seen.expected,

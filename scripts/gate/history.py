@@ -16,7 +16,7 @@ from components.catalog import InstanceType
 from scripts.baseline.charts import write
 from scripts.baseline.compare import Comparison, compare
 from scripts.baseline.record import Baseline, Ledger, Run
-from scripts.baseline.recorder import Known, Record, Recorder
+from scripts.baseline.recorder import Known, Noted, Record, Recorder
 from scripts.baseline.ruling import Weight, accepted, warnings, weigh
 from scripts.baseline.sample import Reading
 from scripts.baseline.setting import Setting
@@ -46,10 +46,11 @@ OUT_OF_REACH: Final = (YardError, ApiError)
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What earlier runs add to the verdict on a wave; ``problem`` says why if it is not pass."""
+    """What earlier runs add to the verdict on a wave; if it is not pass, why, and what to do."""
 
     verdict: Verdict = Verdict.PASS
     problem: str = ""
+    next_step: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,14 @@ class History:
     def settle(self, job: GateJob, judgement: Judgement) -> None:
         """Take what came of a run in the end; of one that was not noted nothing."""
         self._recorder.settle(self._label(job), judgement)
+
+    def noted(self, asked: str) -> dict[str, Noted]:
+        """Return what was noted of a round, for a gate that goes on when this one is stopped."""
+        return self._recorder.noted(f"{asked}-")
+
+    def restore(self, noted: Mapping[str, Noted]) -> None:
+        """Take what was noted by the gate that this one goes on with."""
+        self._recorder.restore(noted)
 
     def compare(
         self, at: datetime, known: Known, measure: Measure, measured: list[Measurement]
@@ -295,4 +304,11 @@ def _ruling(compared: Sequence[_Compared], weight: Weight) -> Ruling:
     verdict = overall(given for _, given in weighed)
     if verdict is Verdict.PASS:
         return Ruling()
-    return Ruling(verdict, "; ".join(each.summary for each, given in weighed if given is verdict))
+    worst = [each for each, given in weighed if given is verdict]
+    setting = worst[0].record.setting.id
+    return Ruling(
+        verdict,
+        "; ".join(each.summary for each in worst),
+        f"see since when: yard baseline show {setting} --pictures reports; mend it and run the "
+        "gate again, or promote what is reached now, which --force and a reason allow",
+    )

@@ -17,6 +17,8 @@ from tests.records.api import KUBECONFIG, ConfigMapApi
 
 WHAT = "all_reduce float sum -1 on 14 nodes x 8 of p5.48xlarge in use1-az4 (one layer 2)"
 
+PROMOTE = "yard baseline promote"
+
 Run = Callable[..., Result]
 
 
@@ -139,6 +141,38 @@ def test_a_run_is_compared_and_the_verdict_is_the_exit_code(
     report = json.loads(invoke("compare", SETTING.id, *words[: 2 * named], "--json").output)
     assert report["verdict"] in start
     assert report["runs"] == [f"x{n}.r0.x{n}xxxx" for n in range(max(named, 1))]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "scales", "code", "compared"),
+    [
+        ([Verdict.PASS, Verdict.PASS], [0.8, 0.8], 1, ["g.w2.gxxxxx", "g.r1.gxxxxx"]),
+        ([Verdict.FAIL, Verdict.PASS], [0.5, 1.0], 0, ["g.r1.gxxxxx"]),
+        ([Verdict.FAIL, Verdict.FAIL], [0.5, 0.5], 1, ["g.r1.gxxxxx"]),
+    ],
+)
+def test_without_a_run_it_is_what_the_latest_gate_passed_by_and_its_rerun(
+    invoke: Run,
+    store: BaselineStore,
+    verdicts: list[Verdict],
+    scales: list[float],
+    code: int,
+    compared: list[str],
+) -> None:
+    invoke("promote", SETTING.id, "--reason", "first")
+    for n, (label, verdict, scale) in enumerate(zip(("w2", "r1"), verdicts, scales, strict=True)):
+        made = run("g", scale=scale, verdict=verdict, at=days(1 + n / 1000))
+        store.keep(SETTING, made.model_copy(update={"label": label}))
+    result = invoke("compare", SETTING.id, "--json")
+    assert (result.exit_code, json.loads(result.output)["runs"]) == (code, compared)
+
+
+@pytest.mark.usefixtures("store")
+def test_what_a_comparison_found_is_said_once_with_what_to_do(invoke: Run) -> None:
+    assert invoke("compare", SETTING.id).output.splitlines() == [
+        f"unknown: r3.r0.r3xxxx: there is no baseline for {WHAT}",
+        f"  next: promote one when three accepted runs are there: {PROMOTE} {SETTING.id}",
+    ]
 
 
 def test_a_changed_stack_is_said_by_the_command_too(invoke: Run, store: BaselineStore) -> None:

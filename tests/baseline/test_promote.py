@@ -163,3 +163,10 @@ def test_without_force_no_sequence_of_promotions_gets_slower(scales: list[float]
         assert held.forced == ()
     best = {point.key: point.busbw for point in first.points}
     assert all(point.busbw >= best[point.key] for point in held.points)
+
+
+def test_a_size_that_swings_is_not_lacking() -> None:
+    runs = [run("r1"), run("r2", scale=0.8), run("r3")]
+    message = refused(runs, before=base())
+    assert message.startswith("the runs differ too much at 1 GiB, 4 GiB, 16 GiB: by ")
+    assert "lacks" not in message

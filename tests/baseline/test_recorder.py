@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from components.catalog import instance_type
 from components.catalog.floors import GIB
-from scripts.baseline.recorder import Known, Recorder
+from scripts.baseline.recorder import NOTED, Known, Recorder
 from scripts.baseline.sample import Reading
 from scripts.local.answers import SimulatedNode, all_reduce_log
 from scripts.nccl.expectation import expect
@@ -87,3 +87,15 @@ def test_a_borrowed_node_of_which_nothing_is_known_leaves_a_gap() -> None:
         "driver is not known",
         "kernel is not known",
     )
+
+
+def test_runs_keep_their_order_and_a_stopped_gate_hands_on_what_it_noted() -> None:
+    stopped, resumed = recorder(), recorder()
+    for label in ("w2-0", "w1-0"):
+        measure(stopped, label, NODES)
+    resumed.restore(NOTED.validate_json(NOTED.dump_json(stopped.noted("w2-"))))
+    measure(resumed, "w1-0", NODES)
+    assert resumed.records(days(0), KNOWN) == stopped.records(days(0), KNOWN)
+    first, second = resumed.records(days(0), KNOWN)
+    assert (first.run.label, second.run.label) == ("w2-0", "w1-0")
+    assert first.run.at < second.run.at

@@ -247,7 +247,8 @@ def test_what_is_slow_twice_warns_or_fails_the_wave(
     )
     assert outcome.warnings == (f"{SWEEP}: {seen}",)
     problem = "" if verdict is Verdict.PASS else f"{SWEEP}: {seen}"
-    assert ruling == Ruling(verdict, problem)
+    assert (ruling.verdict, ruling.problem) == (verdict, problem)
+    assert ("yard baseline show " in ruling.next_step) == bool(problem)
     [told] = outcome.baselines
     assert (told["verdict"], told["seek_node"], len(told["runs"])) == ("fail", True, 2)
     assert [each.round for each in wave.wave.measured if each.stage is Stage.SWEEP] == ["w1", "r1"]
