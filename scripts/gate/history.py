@@ -182,7 +182,10 @@ class History:
                 again = self._recorder.latest(record.collective, at, known)
                 compared = _with_rerun(compared, judgement, again, rivals)
             self._compared.append(compared)
-            self.progress(f"against its baseline: {compared.summary}")
+            if compared.found.baseline or list(compared.warnings()):
+                self.progress(f"against its baseline: {compared.summary}")
+        if new := [each.subject for each in self._compared if not each.found.baseline]:
+            self.progress(f"no baseline of equal runs yet: {', '.join(new)}")
         return _ruling(self._compared, self.weight)
 
     def close(self, at: datetime, known: Known, verdict: WaveVerdict) -> HistoryOutcome:

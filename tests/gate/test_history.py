@@ -218,6 +218,7 @@ def test_the_first_gates_have_nothing_to_be_held_against_and_that_is_no_warning(
     assert (told["collective"], told["nodes"], told["verdict"]) == ("all_reduce", 4, "unknown")
     assert told["summary"].startswith("there is no baseline for all_reduce float sum -1 on 4 nodes")
     assert told["runs"][0].startswith("r1.w1-0.")
+    assert f"no baseline of equal runs yet: {SWEEP}" in wave.said
 
 
 def test_a_wave_as_fast_as_before_says_so_with_pictures(wave: Wave) -> None:
