@@ -3,13 +3,18 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, TypeVar
 
+import httpx2
 from lightkube import ApiError, Client
 from lightkube.codecs import from_dict
 from lightkube.core.resource import Resource
+from lightkube.generic_resource import (
+    create_namespaced_resource,  # pyright: ignore[reportUnknownVariableType] - a default has no type
+)
 from lightkube.resources.batch_v1 import Job
-from lightkube.resources.core_v1 import ConfigMap, Node, Pod, Secret, Service
+from lightkube.resources.core_v1 import ConfigMap, Node, Pod, Service
 from lightkube.types import CascadeType, PatchType
 
+from scripts.errors import UsageError
 from scripts.gate.objects import Manifest
 from scripts.gate.patience import Patience
 
@@ -17,11 +22,16 @@ __all__ = ["Api", "Kind"]
 
 T = TypeVar("T")
 
-Kind = Literal["ConfigMap", "Job", "Node", "Pod", "Secret", "Service"]
+Kind = Literal["ConfigMap", "Job", "MPIJob", "Node", "Pod", "Service", "Workload"]
 
 KINDS: Final[dict[str, type[Resource]]] = {
-    kind.__name__: kind for kind in (ConfigMap, Job, Node, Pod, Secret, Service)
+    **{kind.__name__: kind for kind in (ConfigMap, Job, Node, Pod, Service)},
+    "MPIJob": create_namespaced_resource("kubeflow.org", "v2beta1", "MPIJob", "mpijobs"),
+    "Workload": create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "Workload", "workloads"),
 }
+
+SERVED_BY: Final = {"MPIJob": "the MPI operator", "Workload": "Kueue"}
+"""Kinds that a cluster need not have, and what brings them."""
 
 EVERYWHERE: Final = "*"
 CONFLICT, NOT_FOUND = 409, 404
@@ -52,21 +62,23 @@ class Api:
             found = self._client.list(
                 KINDS[kind], labels=dict(labels or {}), chunk_size=CHUNK, **where
             )
-            return [item.to_dict() for item in found]
+            # The items of a list do not say what they are.
+            return [{**item.to_dict(), "kind": kind} for item in found]
 
-        return self._patience.call(f"list {kind}s", action)
+        return self._patience.call(f"list {kind}s", lambda: _served(kind, action))
 
     def create(self, manifest: Manifest) -> bool:
         """Create one object; False if there was one of this name already.
 
         That is also what a first try leaves behind whose answer was lost.
         """
-        name = manifest["metadata"]["name"]
+        kind, name = manifest["kind"], manifest["metadata"]["name"]
+
+        def action() -> None:
+            self._client.create(from_dict(manifest), namespace=self._namespace)
+
         try:
-            self._patience.call(
-                f"create {manifest['kind']} {name}",
-                lambda: self._client.create(from_dict(manifest), namespace=self._namespace),
-            )
+            self._patience.call(f"create {kind} {name}", lambda: _served(kind, action))
         except ApiError as error:
             if error.status.code != CONFLICT:
                 raise
@@ -104,18 +116,23 @@ class Api:
                 if error.status.code != CONFLICT:
                     raise
 
-    def delete(self, kind: Kind, name: str) -> None:
-        """Delete an object and what it owns; one that is gone is no mistake."""
-        try:
-            self._patience.call(
-                f"delete {kind} {name}",
-                lambda: self._client.delete(
-                    KINDS[kind], name, namespace=self._namespace, cascade=CascadeType.BACKGROUND
-                ),
+    def delete_all(self, kind: Kind, labels: Mapping[str, str]) -> None:
+        """Delete all objects of a kind with these labels, and what they own."""
+        selector = ",".join(f"{key}={value}" for key, value in labels.items())
+
+        def action() -> None:
+            # The client's own deletecollection takes no labels: it would delete what is not ours.
+            self._client._client.request(  # noqa: SLF001 - see above
+                "deletecollection",
+                KINDS[kind],
+                namespace=self._namespace,
+                params={
+                    "labelSelector": selector,
+                    "propagationPolicy": CascadeType.BACKGROUND.value,
+                },
             )
-        except ApiError as error:
-            if error.status.code != NOT_FOUND:
-                raise
+
+        self._patience.call(f"delete {kind}s", lambda: _served(kind, action))
 
     def read_log(self, pod: str, container: str, read: Callable[[Iterable[str]], T]) -> T:
         """Return what ``read`` makes of the lines of a log; a broken stream is read from its start.
@@ -136,3 +153,24 @@ class Api:
             ),
             seconds=LOG_SECONDS,
         )
+
+
+def _served(kind: str, action: Callable[[], T]) -> T:
+    """Do what needs a kind that somebody else must have brought to the cluster.
+
+    Raises
+    ------
+    UsageError
+        If nobody has.
+    """
+    try:
+        return action()
+    except httpx2.HTTPStatusError as error:
+        # A namespace that is missing has the same status, and its name in the API's answer.
+        namespace = isinstance(error, ApiError) and 'namespaces "' in str(error)
+        if error.response.status_code != NOT_FOUND or kind not in SERVED_BY or namespace:
+            raise
+        raise UsageError(
+            f"the cluster has no {kind}s, which {SERVED_BY[kind]} brings; `pulumi up` installs it "
+            "with the scheduler layer"
+        ) from error

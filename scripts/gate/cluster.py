@@ -6,16 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
-from lightkube import ApiError
-
-from scripts.errors import UnknownError
 from scripts.gate.api import Api
-from scripts.gate.jobs import CONTAINER, GateJob
+from scripts.gate.jobs import GateJob
 from scripts.gate.lending import lend, lent_to_other, take_back
 from scripts.gate.objects import Manifest, items, labels, mapping
-from scripts.gate.pods import Standing, holds_gpus, standing
+from scripts.gate.pods import holds_gpus
 from scripts.gate.ports import Condition, JobResult, Mark, NodeState, Progress, ignore
-from scripts.nccl.text import names, words
+from scripts.gate.runner import JOB_KINDS, Runner
 
 __all__ = ["GATE_LABEL", "REASON", "TAINT", "KubeCluster", "node_change", "node_state"]
 
@@ -23,7 +20,6 @@ T = TypeVar("T")
 
 POOL_LABEL: Final = "trainyard.dev/pool"
 WAVE_LABEL: Final = "trainyard.dev/wave"
-RUN_LABEL: Final = "trainyard.dev/run"
 GATE_LABEL: Final = "trainyard.dev/gate"
 REASON: Final = "trainyard.dev/gate-reason"
 TAINT: Final = "trainyard.dev/unproved"
@@ -35,7 +31,6 @@ DOMAIN: Final = "/"
 """Extended resources have a domain before their name, the built-in ones have none."""
 
 REASON_LENGTH: Final = 1000
-POLL_SECONDS: Final = 1.0
 
 
 class KubeCluster:
@@ -53,8 +48,7 @@ class KubeCluster:
         self._api = api
         self._namespace = namespace
         self._progress = progress
-        self._monotonic = monotonic
-        self._sleep = sleep
+        self._runner = Runner(api, progress, monotonic, sleep)
 
     def nodes(self, pool: str) -> list[NodeState]:
         """Return the nodes of a pool, in order of name."""
@@ -69,8 +63,7 @@ class KubeCluster:
 
     def create(self, manifests: Sequence[Manifest]) -> None:
         """Create objects; what exists already is left as it is."""
-        for manifest in manifests:
-            self._api.create(manifest)
+        self._runner.create(manifests)
 
     def run(
         self,
@@ -80,29 +73,7 @@ class KubeCluster:
         seen: Callable[[GateJob, JobResult[T]], None] = ignore,
     ) -> dict[str, JobResult[T]]:
         """Run Jobs side by side, read the log that speaks for each, and delete them."""
-        self.create([job.manifest for job in jobs])
-        pending = {job.name: job for job in jobs}
-        results: dict[str, JobResult[T]] = {}
-        end = self._monotonic() + seconds
-        shown = ""
-        while pending:
-            late = self._monotonic() >= end
-            states = self._standings(jobs[0])
-            for name, job in list(pending.items()):
-                state = states.get(name, Standing("no pod was created for it"))
-                if state.ended or late:
-                    results[name] = self._result(job, state, read, late=not state.ended)
-                    seen(job, results[name])
-                    del pending[name]
-            if pending:
-                line = _waiting(pending, states)
-                if line != shown:
-                    self._progress(line)
-                shown = line
-                self._sleep(POLL_SECONDS)
-        for job in jobs:
-            self._api.delete("Job", job.name)
-        return results
+        return self._runner.run(jobs, seconds, read, seen)
 
     def borrow(self, names: Sequence[str], most: int, run: str, seconds: float) -> set[str]:
         """Borrow nodes for a run by a note on each; who was quicker keeps it."""
@@ -137,33 +108,15 @@ class KubeCluster:
             self._api.merge("ConfigMap", name, {"data": data})
 
     def clean(self, selector: Mapping[str, str]) -> None:
-        """Delete all Jobs, Services and Secrets with these labels, and the Jobs' pods."""
-        for kind in ("Job", "Service", "Secret"):
-            for item in self._api.list(kind, selector):
-                self._api.delete(kind, item["metadata"]["name"])
+        """Delete all Jobs, MPIJobs and Services with these labels, and what they own.
 
-    def _standings(self, job: GateJob) -> dict[str, Standing]:
-        """Return how each Job of a run stands, by its pods and its conditions."""
-        selector = {RUN_LABEL: labels(job.manifest)[RUN_LABEL]}
-        return standing(self._api.list("Pod", selector), self._api.list("Job", selector))
-
-    def _result(
-        self,
-        job: GateJob,
-        state: Standing,
-        read: Callable[[GateJob, Iterable[str]], T],
-        *,
-        late: bool,
-    ) -> JobResult[T]:
-        problem = f"it did not end in time: {state.text}" if late else state.problem
-        if not state.pod:
-            return JobResult(None, problem)
-        try:
-            value = self._api.read_log(state.pod, CONTAINER, lambda lines: read(job, lines))
-        except (ApiError, UnknownError) as error:
-            text = f"its log cannot be read: {error}"
-            return JobResult(None, f"{problem}; {text}" if problem else text)
-        return JobResult(value, problem)
+        Raises
+        ------
+        UsageError
+            If the cluster knows no MPIJobs.
+        """
+        for kind in (*JOB_KINDS, "Service"):
+            self._api.delete_all(kind, selector)
 
 
 def node_state(node: Manifest) -> NodeState:
@@ -219,11 +172,3 @@ def node_change(node: Manifest, mark: Mark, reason: str) -> Manifest:
 def _loan(node: Manifest, run: str, seconds: float) -> Manifest | None:
     now = datetime.now(tz=UTC)
     return None if lent_to_other(node, run, now) else lend(node, run, now, seconds)
-
-
-def _waiting(pending: dict[str, GateJob], states: dict[str, Standing]) -> str:
-    texts: dict[str, list[str]] = {}
-    for name in pending:
-        texts.setdefault(states.get(name, Standing("not started")).text, []).append(name)
-    groups = (f"{len(jobs)} {text} ({names(jobs)})" for text, jobs in sorted(texts.items()))
-    return f"waiting for {words(len(pending), 'Job')}: {'; '.join(groups)}"

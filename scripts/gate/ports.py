@@ -111,5 +111,5 @@ class Cluster(Protocol):
         ...
 
     def clean(self, selector: Mapping[str, str]) -> None:
-        """Delete all Jobs, Services and Secrets with these labels."""
+        """Delete all Jobs, MPIJobs and Services with these labels, and what they own."""
         ...

@@ -5,12 +5,11 @@ import pytest
 
 from components.catalog import instance_type
 from scripts.errors import UnknownError, UsageError
-from scripts.gate import run
+from scripts.gate import checks
 from scripts.gate.api import Api
 from scripts.gate.cluster import KubeCluster, node_change, node_state
 from scripts.gate.objects import Manifest, labels
 from scripts.gate.patience import Patience
-from scripts.gate.pods import holds_gpus, standing
 from scripts.gate.ports import Mark
 from scripts.gate.run import Gate, Request
 from scripts.gate.verdict import WaveVerdict
@@ -74,8 +73,7 @@ def test_a_wave_is_proved_opened_and_cleaned_up_over_the_api() -> None:
     assert labels(bad)["trainyard.dev/gate"] == "failed"
     assert bad["spec"]["unschedulable"] is True
     assert not server.objects["Job"]
-    assert not server.objects["Secret"]
-    assert not server.objects["Service"]
+    assert not server.objects["MPIJob"]
     assert server.objects["ConfigMap"]["gate-train-1"]["data"]["verdict"] == "pass"
 
 
@@ -161,9 +159,21 @@ def test_credentials_that_never_worked_are_bad_use() -> None:
     with pytest.raises(UsageError) as caught:
         gate(server, 2)
     assert str(caught.value) == (
-        "list Jobs: the Kubernetes API refuses: Unauthorized; give a kubeconfig of an identity "
+        "delete Jobs: the Kubernetes API refuses: Unauthorized; give a kubeconfig of an identity "
         "that may run the gate"
     )
+
+
+def test_a_cluster_without_mpi_jobs_is_said_before_anything_is_tested() -> None:
+    server = wave(2)
+    server.unknown.add("MPIJob")
+    with pytest.raises(UsageError) as caught:
+        gate(server, 2)
+    assert str(caught.value) == (
+        "the cluster has no MPIJobs, which the MPI operator brings; `pulumi up` installs it with "
+        "the scheduler layer"
+    )
+    assert not server.objects["Job"]
 
 
 def test_a_node_that_changes_meanwhile_is_read_again() -> None:
@@ -182,7 +192,7 @@ def test_a_node_that_changes_meanwhile_is_read_again() -> None:
 
 
 def test_a_pod_that_never_ends_leaves_its_node_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "NODE_CHECK_SECONDS", 10)
+    monkeypatch.setattr(checks, "STATIC_SECONDS", 10)
     server = wave(6)
 
     def state(pod: Manifest) -> Manifest:
@@ -204,14 +214,12 @@ def test_a_pod_that_never_ends_leaves_its_node_held(monkeypatch: pytest.MonkeyPa
 
 def test_a_log_that_cannot_be_read_is_unknown_and_said() -> None:
     server = wave(6)
-    server.trouble = lambda request: (
-        status(500, "node is down") if "n4-0-x/log" in request else None
-    )
+    server.trouble = lambda request: status(500, "node is down") if "n4-x/log" in request else None
     verdict = gate(server, 6)
     assert "n4: job: its log cannot be read" not in verdict.message
     assert verdict.message == "6 of 6 nodes open", "the second try has another Job"
     server = wave(6)
-    server.trouble = lambda request: status(500, "node is down") if "-0-x/log" in request else None
+    server.trouble = lambda request: status(500, "node is down") if "-x/log" in request else None
     assert gate(server, 6).verdict is Verdict.UNKNOWN
 
 
@@ -219,10 +227,11 @@ def test_leftovers_of_a_killed_run_are_deleted_first() -> None:
     server = wave(2)
     meta = {"name": "gate-old-n0", "labels": {"trainyard.dev/gate-of": "train-1"}}
     server.objects["Job"]["gate-old-n0"] = {"metadata": meta}
+    server.objects["MPIJob"]["gate-old-r0-0"] = {"metadata": {**meta, "name": "gate-old-r0-0"}}
     other = {"name": "gate-other", "labels": {"trainyard.dev/gate-of": "train-2"}}
     server.objects["Job"]["gate-other"] = {"metadata": other}
     gate(server, 2)
-    assert server.deleted[0] == "Job gate-old-n0"
+    assert server.deleted[:2] == ["Job gate-old-n0", "MPIJob gate-old-r0-0"]
     assert list(server.objects["Job"]) == ["gate-other"]
 
 
@@ -252,34 +261,6 @@ def test_a_node_with_the_taint_is_not_taken_as_passed() -> None:
     assert not node_state(node).passed
     node["spec"]["taints"] = []
     assert node_state(node).passed
-
-
-@pytest.mark.parametrize(
-    ("phase", "requests", "name", "expected"),
-    [
-        ("Running", {"nvidia.com/gpu": "8"}, "job", True),
-        ("Pending", {"nvidia.com/gpu": "1"}, "job", True),
-        ("Succeeded", {"nvidia.com/gpu": "8"}, "job", False),
-        ("Running", {"cpu": "1"}, "agent", False),
-        ("Running", {"nvidia.com/gpu": "8"}, "trainyard-gate", False),
-    ],
-)
-def test_a_node_is_busy_with_pods_that_hold_gpus(
-    phase: str, requests: dict[str, str], name: str, *, expected: bool
-) -> None:
-    pod = {
-        "metadata": {"labels": {"app.kubernetes.io/name": name}},
-        "spec": {"containers": [{"resources": {"requests": requests}}]},
-        "status": {"phase": phase},
-    }
-    assert holds_gpus(pod) is expected
-
-
-def test_a_job_that_failed_without_a_pod_says_why() -> None:
-    condition = {"type": "Failed", "status": "True", "message": "Job was active too long"}
-    job = {"metadata": {"name": "j"}, "status": {"conditions": [condition]}}
-    state = standing([], [job])["j"]
-    assert (state.ended, state.problem) == (True, "the Job failed: Job was active too long")
 
 
 def test_patience_ends() -> None:
