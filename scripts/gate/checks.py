@@ -109,11 +109,13 @@ class NodeChecks:
             )
             if not left or (found and desk.left() <= 0):
                 break
-            found |= desk.journal.once(
+            judged = desk.journal.once(
                 f"{stage.name}-{letter}",
                 BY_NODE,
                 lambda letter=letter, left=left: self._round(stage, letter, left),
             )
+            desk.told(stage.name, _again(stage, letter), judged.values(), len(judged))
+            found |= judged
             self.tests += len(left)
         return found
 
@@ -125,9 +127,8 @@ class NodeChecks:
             stage.make(desk.maker, f"{letter}{index}", name, seconds)
             for index, name in enumerate(nodes)
         ]
-        again = "" if letter == stage.letters[0] else "again"
         read = self._logs.keeping(stage.read)
-        judged = desk.run(stage.name, again, jobs, seconds, read, self._end)
+        judged = desk.run(stage.name, _again(stage, letter), jobs, seconds, read, self._end)
         return dict(zip(nodes, judged, strict=True))
 
     def _end(self, job: GateJob, result: JobResult[NodeJudgement]) -> NodeJudgement:
@@ -174,6 +175,11 @@ class NodeChecks:
                 return found
             desk.progress(f"waiting for the devices of {names(found)}")
             desk.clock.sleep(DEVICE_POLL_SECONDS)
+
+
+def _again(stage: NodeStage, letter: str) -> str:
+    """Return what the table calls a round: only the second try has a name."""
+    return "" if letter == stage.letters[0] else "again"
 
 
 def joined(first: NodeJudgement, then: NodeJudgement, stage: str) -> NodeJudgement:

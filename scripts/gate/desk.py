@@ -118,24 +118,18 @@ class Desk:
         """
         self.guard()
         found: dict[str, J] = {}
-        counts: Counter[Verdict] = Counter()
-
-        def told() -> Tally:
-            return Tally(
-                stage=stage,
-                round=round_,
-                total=len(jobs),
-                passed=counts[Verdict.PASS],
-                failed=counts[Verdict.FAIL],
-                unknown=counts[Verdict.UNKNOWN],
-            )
 
         def seen(job: GateJob, result: JobResult[J]) -> None:
             found[job.name] = judge(job, result)
-            counts[found[job.name].verdict] += 1
-            self.tally(told())
+            self.told(stage, round_, found.values(), len(jobs))
 
-        self.tally(told())
+        self.told(stage, round_, (), len(jobs))
         self.cluster.run(jobs, seconds, read, seen)
         self.guard()
         return [found[job.name] for job in jobs]
+
+    def told(self, stage: str, round_: str, found: Iterable[Judged], total: int) -> None:
+        """Show how far a round is, also one that a resumed run only reads back."""
+        counts = Counter(each.verdict for each in found)
+        known = (counts[Verdict.PASS], counts[Verdict.FAIL], counts[Verdict.UNKNOWN])
+        self.tally(Tally(stage, round_, total, *known))

@@ -104,6 +104,7 @@ class Fabric:
                 f"{words(len(asked.groups), 'group')} now, so it is of another gate; begin anew "
                 "with yard gate run --fresh"
             )
+        self._desk.told(asked.stage, _round(asked), found, len(found))
         return found
 
     def _run(self, asked: Round) -> list[Judgement]:

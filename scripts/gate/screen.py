@@ -108,16 +108,17 @@ class PlainScreen:
 
         The line just before may have told already what starts.
         """
-        self._end_of_alike()
-        now = self._seconds()
-        before = len(self._rows)
-        self._rows = taken(self._rows, tally, now)
+        now, before = self._seconds(), self._rows
+        self._rows = taken(before, tally, now)
         row = next(
             each
             for each in reversed(self._rows)
             if (each.tally.stage, each.tally.round) == (tally.stage, tally.round)
         )
-        started = len(self._rows) > before
+        if self._rows == before and row.state is not State.RUNNING:
+            return
+        self._end_of_alike()
+        started = len(self._rows) > len(before)
         if started:
             self._began, self._due = now, float(FIRST_SECONDS)
         if row.state is not State.RUNNING:

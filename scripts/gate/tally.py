@@ -18,7 +18,8 @@ MINUTE: Final = 60
 class Tally:
     """How many runs of a round have ended, and how.
 
-    ``round`` is the number of the round, or what it runs: ``"1"``, ``"all_gather"``.
+    ``round`` is the number of the round, or what it runs: ``"1"``, ``"all_gather"``; empty where a
+    stage has but one.
     """
 
     stage: str
@@ -58,9 +59,11 @@ class Row:
 
     @property
     def name(self) -> str:
-        """What was run: ``pairs, round 2``, ``sweep all_gather``."""
+        """What was run: ``pairs, round 2``, ``sweep all_gather``, ``static``."""
         told = self.tally.round
-        return f"{self.tally.stage}{f', round {told}' if told.isdecimal() else f' {told}'}"
+        if told.isdecimal():
+            return f"{self.tally.stage}, round {told}"
+        return f"{self.tally.stage} {told}".rstrip()
 
     def seconds(self, now: float) -> float:
         """How long it took, or has taken so far."""
@@ -68,16 +71,19 @@ class Row:
 
 
 def taken(rows: Sequence[Row], tally: Tally, now: float) -> tuple[Row, ...]:
-    """Return the rows with the newest tally in them.
+    """Return the rows with the newest tally in them; the same rows where it tells nothing new.
 
-    A round that starts again, which a tally with fewer ended runs tells, gets a row of its own.
+    A round that starts again gets a row of its own: that is one of which fewer runs have ended than
+    before, or one that had ended and is told otherwise.
     """
     state = _state(tally)
     end = None if state is State.RUNNING else now
     for index in range(len(rows) - 1, -1, -1):
         row = rows[index]
         if (row.tally.stage, row.tally.round) == (tally.stage, tally.round):
-            if tally.ended < row.tally.ended:
+            if tally == row.tally:
+                return tuple(rows)
+            if tally.ended < row.tally.ended or row.state is not State.RUNNING:
                 break
             again = replace(row, tally=tally, state=state, end=end)
             return (*rows[:index], again, *rows[index + 1 :])

@@ -144,6 +144,13 @@ def test_a_plain_line_tells_how_many_runs_of_a_round_have_ended() -> None:
     ]
 
 
+def test_a_round_that_has_ended_is_told_once_in_plain_lines() -> None:
+    screen, lines = plain(Time())
+    for _ in range(3):
+        screen.tally(Tally("static", "", 2, passed=2))
+    assert lines == ["08:00:00 static: 2 passed in 0:00"]
+
+
 def test_of_many_lines_alike_plain_output_has_a_few_and_counts_the_rest() -> None:
     screen, lines = plain(Time())
     with screen:

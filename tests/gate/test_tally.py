@@ -48,6 +48,27 @@ def test_a_round_that_starts_again_has_a_row_of_its_own() -> None:
     assert [(row.state, row.seconds(9)) for row in found] == [(State.FAILED, 1), (State.PASSED, 1)]
 
 
+def test_a_round_that_ended_is_told_again_without_a_change_or_is_another_one() -> None:
+    failed = Tally("sweep", "all_reduce", 1, failed=1)
+    first = rows(failed)
+    assert taken(first, failed, 9) == first
+    again = taken(first, Tally("sweep", "all_reduce", 1, passed=1), 9)
+    assert [row.state for row in again] == [State.FAILED, State.PASSED]
+
+
+@pytest.mark.parametrize(
+    ("round_", "name"),
+    [
+        ("", "static"),
+        ("again", "static again"),
+        ("2", "static, round 2"),
+        ("3 rounds", "static 3 rounds"),
+    ],
+)
+def test_a_round_is_named_by_its_stage_and_what_it_runs(round_: str, name: str) -> None:
+    assert [row.name for row in rows(Tally("static", round_, 1))] == [name]
+
+
 def test_what_waits_stands_below_and_what_was_passed_over_where_it_would_have_been() -> None:
     found = rows(
         Tally("static", "1", 4, 4),
