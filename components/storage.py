@@ -26,6 +26,8 @@ LUSTRE = "2.15"
 MOUNTED_AT = "/data"
 """Folder of the file system that stands for the bucket."""
 
+GIB_OF_TIB = 1024
+
 CLIENTS_GIB = 2400
 """One file server interface for each step of capacity, counted in the address plan."""
 
@@ -55,6 +57,11 @@ class StorageConfig(Section):
     def interfaces(self) -> int:
         """Network interfaces of the file servers, at most."""
         return 2 + self.capacity_gib // CLIENTS_GIB
+
+    @property
+    def sold_mbps(self) -> float:
+        """What FSx sells to all clients together: MB/s of 10^6 bytes."""
+        return self.capacity_gib / GIB_OF_TIB * self.throughput
 
     @rule("capacity_gib", "throughput", "efa")
     def _capacity_is_sold(self) -> Iterator[Problem]:
@@ -138,7 +145,7 @@ class SharedStorage(pulumi.ComponentResource):
             {"file_system_id": self.file_system_id, "bucket_name": self.bucket_name}
         )
 
-    def claim(self, label: str, namespace: pulumi.Input[str]) -> None:
+    def claim(self, label: str, namespace: pulumi.Input[str]) -> pulumi.Resource:
         """Offer the file system to the pods of ``namespace``, as the claim ``shared``.
 
         The volume is a static one: a provisioner that times out makes a file system for each try.
@@ -165,7 +172,7 @@ class SharedStorage(pulumi.ComponentResource):
             },
             opts=self._own,
         )
-        core.v1.PersistentVolumeClaim(
+        return core.v1.PersistentVolumeClaim(
             name,
             metadata={"name": "shared", "namespace": namespace},
             spec={

@@ -5,11 +5,12 @@ fast it is says nothing yet: others share the same servers, so ``compare`` judge
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
-from scripts.node.capture import Capture, Section, parse
+from scripts.node.capture import BEGIN, DONE, END, Capture, Section, parse
 from scripts.node.finding import UNKNOWN, NodeFinding, at
 from scripts.node.judge import NodeJudgement
 from scripts.node.profiles import Severity
@@ -26,6 +27,11 @@ SECTIONS: Final = ("mount", "meet", "write", "read", "files", "clean")
 DIRECTIONS: Final = ("write", "read")
 
 HANGS: Final = "it began and never ended: the file system does not answer this node"
+
+MARK: Final = "#@"
+
+MOST_LINES: Final = 10_000
+"""Lines that are read: a log has some twenty, and as many more as tools complain."""
 
 SHORTEST: Final = 0.01
 """Seconds: what the script's clock can tell."""
@@ -73,9 +79,10 @@ def judge(lines: Iterable[str], expected: Expectation) -> NodeJudgement:
     Its numbers become facts: ``storage_write_mbps``, ``storage_write_from`` (epoch seconds),
     ``storage_write_seconds``, the same for ``read``, and ``storage_files_per_second``.
     """
-    capture = parse(lines, FIRST)
+    kept = list(islice(lines, MOST_LINES))
+    capture = parse(kept, FIRST)
     moved = {each.section.name: each for each in _moved(capture)}
-    damage = list(_damage(capture))
+    damage = list(_damage(capture, kept))
     found = damage or list(_findings(capture, moved, expected))
     if not damage and not capture.complete:
         message = "the log is cut off or damaged: its last line does not count what is there"
@@ -93,18 +100,29 @@ def _gravity(found: NodeFinding) -> int:
     return -1 if found.severity is None else -found.severity
 
 
-def _damage(capture: Capture) -> Findings:
+def _damage(capture: Capture, lines: Sequence[str]) -> Findings:
     """Find what makes the whole log worth nothing: not even a fault in it can be believed."""
+    marks = [line.rstrip("\r\n") for line in lines if line.startswith(MARK)]
     if not capture.known_format:
         message = "this is no log of storage_check.sh, format 1"
         yield NodeFinding("storage", UNKNOWN, message)
     elif capture.repeated:
         message = f"step {min(capture.repeated)} is there more than once"
         yield NodeFinding("storage", UNKNOWN, message)
-    else:
-        order = [name for name in SECTIONS if name in capture.sections]
-        if order != list(capture.sections):
-            yield NodeFinding("storage", UNKNOWN, "its steps are in no order that there is")
+    elif not _in_order(marks):
+        yield NodeFinding("storage", UNKNOWN, "its steps are in no order that there is")
+
+
+def _in_order(marks: Sequence[str]) -> bool:
+    """Tell whether the log begins as one does and goes on so, wherever it stops."""
+    names = [mark.removeprefix(BEGIN) for mark in marks if mark.startswith(BEGIN)]
+    if names != [name for name in SECTIONS if name in names]:
+        return False
+    starts = [FIRST, *(start for name in names for start in (f"{BEGIN}{name}", f"{END}{name} "))]
+    whole = [*starts, f"{DONE} "]
+    return len(marks) <= len(whole) and all(
+        mark.startswith(start) for mark, start in zip(marks, whole, strict=False)
+    )
 
 
 def _findings(capture: Capture, moved: dict[str, Moved], expected: Expectation) -> Findings:
@@ -143,7 +161,7 @@ def _mount(section: Section) -> Findings:
     if told is None or section.state != "ended":
         yield _failed(section) if not section.ran else at(section, UNKNOWN, _unread(section))
     elif told["type"] != known:
-        message = f"it is not mounted: a {told['type']} is there, and must be {known}"
+        message = f"it is not mounted: {told['type']} is there, and must be {known}"
         yield at(section, Severity.REBOOT, message)
     elif section.code != 0:
         yield _failed(section)

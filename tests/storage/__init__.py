@@ -1,0 +1,1 @@
+"""The shared file system, measured by the nodes of a wave."""
