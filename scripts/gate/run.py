@@ -181,6 +181,7 @@ class Gate:
         )
         if ruling.problem:
             proof.verdict, proof.problem = ruling.verdict, ruling.problem
+            proof.next_step = ruling.next_step
 
     def _end(self, proof: Proof) -> None:
         """Decide, write the decision on the nodes, and remember what it was made of."""

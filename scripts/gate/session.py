@@ -190,7 +190,7 @@ class Session:
             instance=request.instance,
             image=request.image,
             progress=say,
-            weight=settings.weight,
+            weight=Weight.ENFORCE if request.regression else settings.weight,
             pictures=settings.reports,
         )
         self._gate = Gate(

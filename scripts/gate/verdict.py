@@ -101,7 +101,8 @@ class WaveVerdict:
     def line(self) -> str:
         """The verdict on one line."""
         step = f"; next: {self.next_step}" if self.next_step else ""
-        return f"{self.verdict}: pool {self.pool} wave {self.wave}: {self.message}{step}"
+        told = f" ({words(len(self.warnings), 'warning')} in the report)" if self.warnings else ""
+        return f"{self.verdict}: pool {self.pool} wave {self.wave}: {self.message}{told}{step}"
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -122,7 +123,7 @@ class WaveVerdict:
             "nodes": [node.as_json() for node in self.nodes],
             "replaced": [each.as_json() for each in self.replaced],
             "warnings": self.warnings,
-            "baselines": self.baselines,
+            "baselines": [dict(each) for each in self.baselines],
             "measurements": [
                 {
                     "round": each.round,
@@ -142,6 +143,8 @@ def for_cluster(verdict: WaveVerdict) -> dict[str, Any]:
     full = verdict.as_json()
     for node in full["nodes"]:
         del node["check"], node["place"]
+    for each in full["baselines"]:
+        each.pop("deltas", None)
     full["measurements"] = words(len(full["measurements"]), "measurement")
     return full
 
