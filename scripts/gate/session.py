@@ -34,6 +34,7 @@ from scripts.gate.screen import Screen
 from scripts.gate.sent_back import SHELF as SENT_BACK
 from scripts.gate.sent_back import SentBackStore
 from scripts.gate.verdict import WaveVerdict, after_replacement, for_cluster
+from scripts.pictures.report import save
 from scripts.records.config_maps import ConfigMapShelf
 from scripts.verdicts import Verdict
 
@@ -245,7 +246,8 @@ class Session:
         folder.mkdir(parents=True, exist_ok=True)
         path = self._report(verdict.pool, verdict.wave)
         path.write_text(json.dumps(verdict.as_json(), indent=1) + "\n", encoding="utf-8")
-        self._screen.say(f"report: {path}")
+        for each in (path, *save(verdict, verdict.places, folder)):
+            self._screen.say(f"report: {each}")
 
     def _report(self, pool: str, wave: str) -> Path:
         return self._settings.reports / f"gate-{pool}-{wave}.json"

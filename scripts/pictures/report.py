@@ -37,6 +37,8 @@ MOST_ROUNDS: Final = 200
 MOST_FINDINGS: Final = 8
 """Of one node: a GPU that is lost is found by a dozen checks."""
 
+MOST_WARNINGS: Final = 40
+
 MOST_NAMES: Final = 48
 """Nodes that are named where their box is open; the names of more are one step further."""
 
@@ -85,10 +87,13 @@ def page(verdict: WaveVerdict, places: Places | None = None) -> str:
         _style(),
         _head(verdict),
         _tiles(verdict),
+        _warnings(verdict),
         _nodes(verdict, Verdict.FAIL, "Bad nodes"),
         _nodes(verdict, Verdict.UNKNOWN, "Held nodes"),
+        _replaced(verdict),
         _stages(verdict),
         _bars(verdict),
+        _baselines(verdict),
         _pairs(verdict, places),
         tag(
             "p",
@@ -145,6 +150,7 @@ def _tiles(verdict: WaveVerdict) -> Html:
         ("bad", counts[Verdict.FAIL], "fail" if counts[Verdict.FAIL] else ""),
         ("held, not known", counts[Verdict.UNKNOWN], "unknown" if counts[Verdict.UNKNOWN] else ""),
         *([("never came", absent, "unknown")] if absent > 0 else []),
+        *([("replaced", len(verdict.replaced), "")] if verdict.replaced else []),
         ("rounds of pairs", effort.pair_rounds, ""),
         ("sweeps", effort.sweeps, ""),
         ("rounds of search", effort.search_rounds, ""),
@@ -157,6 +163,45 @@ def _tiles(verdict: WaveVerdict) -> Html:
         ),
         class_="tiles",
     )
+
+
+def _warnings(verdict: WaveVerdict) -> Html:
+    if not verdict.warnings:
+        return Html()
+    told = [tag("li", each) for each in verdict.warnings[:MOST_WARNINGS]]
+    left = len(verdict.warnings) - MOST_WARNINGS
+    rest = [tag("li", words(left, "more warning"))] if left > 0 else []
+    return tag("section", tag("h2", "Warnings"), tag("ul", *told, *rest))
+
+
+def _replaced(verdict: WaveVerdict) -> Html:
+    if not verdict.replaced:
+        return Html()
+    told = [
+        tag("li", tag("b", each.name), f" ({each.provider_id}, run {each.run}): {each.reason}")
+        for each in verdict.replaced
+    ]
+    return tag("section", tag("h2", "Replaced"), tag("ul", *told))
+
+
+def _baselines(verdict: WaveVerdict) -> Html:
+    """Tell how the wave stands to what equal runs reached before."""
+    if not verdict.baselines:
+        return Html()
+    rows = [
+        tag(
+            "tr",
+            tag("td", f"{each['collective']} on {words(each['nodes'], 'node')}"),
+            tag("td", each["verdict"], class_=each["verdict"]),
+            tag("td", each["summary"]),
+            tag("td", each["setting"]),
+        )
+        for each in verdict.baselines
+    ]
+    heads = ("run", "verdict", "against its baseline", "setting")
+    top = tag("tr", *(tag("th", each) for each in heads))
+    table = tag("table", tag("thead", top), tag("tbody", *rows))
+    return tag("section", tag("h2", "Baselines"), tag("div", table, class_="wide"))
 
 
 def _nodes(verdict: WaveVerdict, kind: Verdict, title: str) -> Html:
@@ -230,7 +275,9 @@ def _stages(verdict: WaveVerdict) -> Html:
     if verdict.node_tests:
         checks = Counter((node.check or {}).get("verdict") for node in verdict.nodes)
         counts = (f"{checks[str(each)]:,}" for each in Verdict)
-        table.insert(0, _cells("checks of each node", "", f"{verdict.node_tests:,}", *counts, ""))
+        table.insert(
+            0, _cells("checks of each node by itself", "", f"{verdict.node_tests:,}", *counts, "")
+        )
     if not table:
         return Html()
     each_round = [
