@@ -260,7 +260,7 @@ def sizes(cluster: FakeCluster) -> list[tuple[int, int]]:
     return [(len(groups), len(groups[0])) for groups in cluster.rounds]
 
 
-def run_gate(
+def run_gate(  # noqa: PLR0913 - each is an option of the command
     cluster: FakeCluster,
     nodes: int,
     *,
@@ -270,8 +270,10 @@ def run_gate(
     again: bool = False,
     blacklist: BlacklistStore | None = None,
     collectives: tuple[str, ...] = FULL_SWEEP,
+    dcgm: int = 0,
+    storage_mbps: float | None = None,
 ) -> WaveVerdict:
-    """Run the gate over wave 1 of pool train."""
+    """Run the gate over wave 1 of pool train; storage is checked where something is sold."""
     request = Request(
         run="20261201-080000-ab12",
         pool="train",
@@ -284,6 +286,9 @@ def run_gate(
         floor_gbps=floor,
         again=again,
         collectives=collectives,
+        dcgm=dcgm,
+        storage_claim="" if storage_mbps is None else "data",
+        storage_mbps=storage_mbps,
     )
     said = [] if lines is None else lines
     return Gate(request, cluster, said.append, FakeTime().clock(), blacklist=blacklist).run()
