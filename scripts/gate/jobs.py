@@ -199,33 +199,23 @@ class JobMaker:
 
         It is an all-reduce if nothing else is asked for, and its pods carry that name in any case.
         """
-        sizes, count = sweep(self.instance), accelerator(self.instance).count
+        sizes, gpus = sweep(self.instance), accelerator(self.instance).count
         meta = self._meta(label, ALL_REDUCE)
-        launcher, worker = (
-            self._pod(
-                ALL_REDUCE,
-                nodes,
-                script=script,
-                environment={"GATE_SSH_PORT": str(SSH_PORT), **environment},
-                capabilities=["IPC_LOCK"],
-            )
-            for script, environment in (
-                (
-                    "all_reduce.sh",
-                    {
-                        "GATE_JOB": meta["name"],
-                        "GATE_NODES": str(len(nodes)),
-                        "GATE_GPUS": str(count),
-                        "GATE_MIN_BYTES": str(sizes.low),
-                        "GATE_MAX_BYTES": str(sizes.high),
-                        "GATE_SECONDS": str(int(seconds)),
-                        "GATE_SILENT_SECONDS": str(silent_seconds(len(nodes))),
-                        "GATE_BINARY": f"{NCCL_TESTS}/{collective}_perf",
-                    },
-                ),
-                ("serve_ssh.sh", {}),
-            )
+        launcher = self._rank(
+            nodes,
+            "all_reduce.sh",
+            {
+                "GATE_JOB": meta["name"],
+                "GATE_NODES": str(len(nodes)),
+                "GATE_GPUS": str(gpus),
+                "GATE_MIN_BYTES": str(sizes.low),
+                "GATE_MAX_BYTES": str(sizes.high),
+                "GATE_SECONDS": str(int(seconds)),
+                "GATE_SILENT_SECONDS": str(silent_seconds(len(nodes))),
+                "GATE_BINARY": f"{NCCL_TESTS}/{collective}_perf",
+            },
         )
+        worker = self._rank(nodes, "serve_ssh.sh", {})
         # Where no queue starts it, the launcher is made once all workers take connections.
         worker["containers"][0]["readinessProbe"] = {
             "tcpSocket": {"port": SSH_PORT},
@@ -237,11 +227,21 @@ class JobMaker:
             launcher=launcher,
             worker=worker,
             nodes=len(nodes),
-            slots=count,
+            slots=gpus,
             seconds=seconds,
             keep_seconds=KEEP_FINISHED_SECONDS,
         )
         return GateJob(meta["name"], tuple(nodes), manifest)
+
+    def _rank(self, nodes: Sequence[str], script: str, environment: Mapping[str, str]) -> Manifest:
+        """Return the spec of a pod that holds the ranks of one node."""
+        return self._pod(
+            ALL_REDUCE,
+            nodes,
+            script=script,
+            environment={"GATE_SSH_PORT": str(SSH_PORT), **environment},
+            capabilities=["IPC_LOCK"],
+        )
 
     def _meta(self, label: str, check: str) -> Manifest:
         """Return the metadata of a Job: only here does Kueue look for its own labels."""

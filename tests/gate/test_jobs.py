@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import pytest
 
 from components.catalog import instance_type
 from scripts.errors import UsageError
-from scripts.gate.jobs import JobMaker, accelerator, require_digest
-from scripts.gate.keys import key_pair
+from scripts.gate.jobs import SCRIPTS, JobMaker, accelerator, require_digest
 from scripts.gate.objects import Manifest
+from scripts.gate.silence import silent_seconds
 from tests.gate.fake import IMAGE
 
 
@@ -19,104 +21,188 @@ def maker(kind: str = "p5.48xlarge") -> JobMaker:
     )
 
 
-def pod(manifest: Manifest) -> Manifest:
-    return manifest["spec"]["template"]["spec"]
+def templates(manifest: Manifest) -> list[Manifest]:
+    """Return the pod templates of a Job, or of an MPIJob with the launcher's first."""
+    spec = manifest["spec"]
+    if manifest["kind"] == "Job":
+        return [spec["template"]]
+    return [replica["template"] for replica in spec["mpiReplicaSpecs"].values()]
 
 
-def test_an_all_reduce_has_one_pod_a_node_with_all_its_devices() -> None:
-    job = maker().all_reduce("r0-0", ["a", "b"], 600)
+def environment(template: Manifest) -> dict[str, str]:
+    [container] = template["spec"]["containers"]
+    return {each["name"]: each["value"] for each in container["env"]}
+
+
+def test_a_collective_is_an_mpi_job_whose_launcher_works_too() -> None:
+    job = maker().all_reduce("r0-0", ["a", "b", "c"], 600)
+    assert (job.kind, job.manifest["apiVersion"]) == ("MPIJob", "kubeflow.org/v2beta1")
     spec = job.manifest["spec"]
-    assert {key: spec[key] for key in spec if key != "template"} == {
-        "completionMode": "Indexed",
-        "completions": 2,
-        "parallelism": 2,
-        "backoffLimit": 0,
-        "activeDeadlineSeconds": 600,
-        "ttlSecondsAfterFinished": 3600,
+    assert {key: spec[key] for key in spec if key != "mpiReplicaSpecs"} == {
+        "slotsPerWorker": 8,
+        "runLauncherAsWorker": True,
+        "launcherCreationPolicy": "WaitForWorkersReady",
+        "mpiImplementation": "OpenMPI",
+        "sshAuthMountPath": "/root/.ssh",
+        "runPolicy": {
+            "cleanPodPolicy": "None",
+            "backoffLimit": 0,
+            "activeDeadlineSeconds": 600,
+            "ttlSecondsAfterFinished": 3600,
+        },
     }
-    [container] = pod(job.manifest)["containers"]
-    assert container["resources"]["requests"] == {
-        "cpu": "48",
-        "memory": "512Gi",
-        "nvidia.com/gpu": "8",
-        "vpc.amazonaws.com/efa": "32",
-        "hugepages-2Mi": "5120Mi",
+    replicas = {
+        role: (replica["replicas"], replica["restartPolicy"])
+        for role, replica in spec["mpiReplicaSpecs"].items()
     }
-    assert container["resources"]["limits"] == container["resources"]["requests"]
-    assert container["securityContext"] == {"capabilities": {"add": ["IPC_LOCK"]}}
-    assert job.hosts == ("gate-r1-r0-0-0", "gate-r1-r0-0-1")
-    assert {each["name"]: each["value"] for each in container["env"]} == {
+    assert replicas == {"Launcher": (1, "Never"), "Worker": (2, "Never")}
+    assert job.hosts == ("gate-r1-r0-0-launcher", "gate-r1-r0-0-worker-0", "gate-r1-r0-0-worker-1")
+
+
+def test_a_node_alone_needs_no_worker() -> None:
+    job = maker().all_reduce("a-0", ["a"], 600)
+    assert list(job.manifest["spec"]["mpiReplicaSpecs"]) == ["Launcher"]
+    assert job.hosts == ("gate-r1-a-0-launcher",)
+
+
+def test_every_pod_of_a_collective_takes_all_devices_of_its_node() -> None:
+    for template in templates(maker().all_reduce("r0-0", ["a", "b"], 600).manifest):
+        [container] = template["spec"]["containers"]
+        assert container["resources"]["requests"] == {
+            "cpu": "48",
+            "memory": "512Gi",
+            "nvidia.com/gpu": "8",
+            "vpc.amazonaws.com/efa": "32",
+            "hugepages-2Mi": "5120Mi",
+        }
+        assert container["resources"]["limits"] == container["resources"]["requests"]
+        assert container["securityContext"] == {"capabilities": {"add": ["IPC_LOCK"]}}
+
+
+def test_the_launcher_runs_the_program_and_workers_serve_ssh() -> None:
+    launcher, worker = templates(maker().all_reduce("r0-0", ["a", "b"], 600).manifest)
+    assert environment(launcher) == {
         "GATE_JOB": "gate-r1-r0-0",
-        "GATE_SERVICE": "gate-r1",
         "GATE_NODES": "2",
         "GATE_GPUS": "8",
         "GATE_MIN_BYTES": "1073741824",
         "GATE_MAX_BYTES": "17179869184",
         "GATE_SSH_PORT": "2222",
         "GATE_SECONDS": "600",
+        "GATE_SILENT_SECONDS": "180",
         "GATE_BINARY": "/opt/nccl-tests/build/all_reduce_perf",
     }
+    assert environment(worker) == {"GATE_SSH_PORT": "2222"}
+    [container] = worker["spec"]["containers"]
+    assert container["readinessProbe"] == {"tcpSocket": {"port": 2222}, "periodSeconds": 2}
+    scripts = [each["spec"]["containers"][0]["command"][2] for each in (launcher, worker)]
+    assert scripts == [
+        (SCRIPTS / name).read_text(encoding="utf-8") for name in ("all_reduce.sh", "serve_ssh.sh")
+    ]
+
+
+def test_workers_of_a_gate_that_was_killed_end_by_themselves() -> None:
+    launcher, worker = templates(maker().all_reduce("r0-0", ["a", "b"], 600).manifest)
+    assert worker["spec"]["activeDeadlineSeconds"] == 600
+    assert "activeDeadlineSeconds" not in launcher["spec"], "the launcher's Job has one"
 
 
 def test_another_collective_is_another_program_of_the_image() -> None:
-    [container] = pod(maker().all_reduce("w4-0", ["a", "b"], 600, "alltoall").manifest)[
-        "containers"
-    ]
-    assert {
-        "name": "GATE_BINARY",
-        "value": "/opt/nccl-tests/build/alltoall_perf",
-    } in container["env"]
+    launcher, _ = templates(maker().all_reduce("w4-0", ["a", "b"], 600, "alltoall").manifest)
+    assert environment(launcher)["GATE_BINARY"] == "/opt/nccl-tests/build/alltoall_perf"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "seconds"), [(1, 180), (16, 180), (17, 300), (256, 300), (257, 480), (4096, 480)]
+)
+def test_large_runs_may_be_silent_for_longer(nodes: int, seconds: int) -> None:
+    assert silent_seconds(nodes) == seconds
 
 
 def test_pods_go_to_the_named_nodes_only_and_past_the_taints() -> None:
-    spec = pod(maker().all_reduce("r0-0", ["a", "b"], 600).manifest)
-    affinity = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-    named = [term["matchFields"][0]["values"] for term in affinity["nodeSelectorTerms"]]
-    assert named == [["a"], ["b"]]
-    assert [toleration["key"] for toleration in spec["tolerations"]] == [
-        "trainyard.dev/unproved",
-        "nvidia.com/gpu",
-        "node.kubernetes.io/unschedulable",
-    ]
-    assert "hostNetwork" not in spec
-    assert spec["restartPolicy"] == "Never"
-    assert spec["automountServiceAccountToken"] is False
-    assert spec["volumes"][0] == {
-        "name": "shm",
-        "emptyDir": {"medium": "Memory", "sizeLimit": "256Gi"},
-    }
+    for template in templates(maker().all_reduce("r0-0", ["a", "b"], 600).manifest):
+        spec = template["spec"]
+        affinity = spec["affinity"]["nodeAffinity"][
+            "requiredDuringSchedulingIgnoredDuringExecution"
+        ]
+        named = [term["matchFields"][0]["values"] for term in affinity["nodeSelectorTerms"]]
+        assert named == [["a"], ["b"]]
+        assert spec["nodeSelector"] == {"trainyard.dev/pool": "train"}
+        assert [toleration["key"] for toleration in spec["tolerations"]] == [
+            "trainyard.dev/unproved",
+            "nvidia.com/gpu",
+            "node.kubernetes.io/unschedulable",
+        ]
+        assert "hostNetwork" not in spec
+        assert spec["automountServiceAccountToken"] is False
+        assert spec["volumes"] == [
+            {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "256Gi"}}
+        ]
 
 
 def test_checks_are_labelled_and_not_disrupted() -> None:
     for job, check in (
         (maker().node_check("n0", "a", 60), "node"),
-        (maker().all_reduce("r0-0", ["a"], 60), "all-reduce"),
+        (maker().all_reduce("r0-0", ["a", "b"], 60), "all-reduce"),
     ):
-        meta = job.manifest["spec"]["template"]["metadata"]
-        assert meta["labels"] == {
-            "app.kubernetes.io/name": "trainyard-gate",
-            "trainyard.dev/run": "r1",
-            "trainyard.dev/gate-of": "train-2",
-            "trainyard.dev/check": check,
+        for template in templates(job.manifest):
+            meta = template["metadata"]
+            assert meta["labels"] == {
+                "app.kubernetes.io/name": "trainyard-gate",
+                "trainyard.dev/run": "r1",
+                "trainyard.dev/gate-of": "train-2",
+                "trainyard.dev/check": check,
+            }
+            assert meta["annotations"] == {"karpenter.sh/do-not-disrupt": "true"}
+
+
+@pytest.mark.parametrize(("label", "part"), [("n17", "n"), ("r0-17", "r0"), ("w4-0", "w4")])
+def test_jobs_wait_in_the_gates_queue_and_know_their_round(label: str, part: str) -> None:
+    shared = {
+        "app.kubernetes.io/name": "trainyard-gate",
+        "trainyard.dev/run": "r1",
+        "trainyard.dev/gate-of": "train-2",
+        "trainyard.dev/round": part,
+    }
+    regression = replace(maker(), priority="gate-regression")
+    for job, check in (
+        (regression.node_check(label, "a", 60), "node"),
+        (regression.all_reduce(label, ["a", "b"], 60), "all-reduce"),
+    ):
+        assert job.manifest["metadata"] == {
+            "name": f"gate-r1-{label}",
+            "namespace": "trainyard-gate",
+            "labels": {
+                **shared,
+                "trainyard.dev/check": check,
+                "kueue.x-k8s.io/queue-name": "gate",
+                "kueue.x-k8s.io/priority-class": "gate-regression",
+            },
         }
-        assert meta["annotations"] == {"karpenter.sh/do-not-disrupt": "true"}
 
 
-def test_a_node_check_may_read_the_kernel_log_and_has_no_keys() -> None:
-    spec = pod(maker().node_check("n0", "a", 60).manifest)
-    assert spec["containers"][0]["securityContext"]["capabilities"]["add"] == ["SYSLOG", "IPC_LOCK"]
-    assert [volume["name"] for volume in spec["volumes"]] == ["shm"]
+def test_without_a_queue_nothing_names_one() -> None:
+    job = replace(maker(), queue=None).all_reduce("r0-0", ["a", "b"], 60)
+    assert "kueue.x-k8s.io" not in str(job.manifest)
 
 
-def test_the_key_of_a_run_is_its_own_and_stands_in_a_secret_only() -> None:
-    private, public = key_pair()
-    service, secret = maker().shared(private, public)
-    assert key_pair()[0] != private
-    assert private.startswith("-----BEGIN OPENSSH PRIVATE KEY-----")
-    assert public.startswith("ssh-ed25519 ")
-    assert secret["stringData"]["known_hosts"] == f"* {public}"
-    assert service["spec"]["clusterIP"] == "None"
-    assert private not in str(maker().all_reduce("r0-0", ["a"], 60).manifest)
+def test_a_node_check_is_a_plain_job_that_may_read_the_kernel_log() -> None:
+    job = maker().node_check("n0", "a", 60)
+    assert (job.kind, job.manifest["apiVersion"]) == ("Job", "batch/v1")
+    spec = job.manifest["spec"]
+    assert {key: spec[key] for key in spec if key != "template"} == {
+        "backoffLimit": 0,
+        "activeDeadlineSeconds": 60,
+        "ttlSecondsAfterFinished": 3600,
+    }
+    pod = spec["template"]["spec"]
+    assert pod["restartPolicy"] == "Never"
+    assert pod["containers"][0]["securityContext"]["capabilities"]["add"] == ["SYSLOG", "IPC_LOCK"]
+
+
+def test_a_collective_holds_no_key_of_its_own() -> None:
+    text = str(maker().all_reduce("r0-0", ["a", "b"], 60).manifest)
+    assert "secret" not in text.lower()
 
 
 @pytest.mark.parametrize("image", ["nccl-tests:latest", "nccl-tests", "a b@sha256:0", "x@sha256:1"])

@@ -1,6 +1,7 @@
 """The shell scripts of the Jobs, as far as they run without GPUs."""
 
 import subprocess
+from pathlib import Path
 
 from components.catalog import instance_type
 from scripts.gate.jobs import SCRIPTS
@@ -18,9 +19,9 @@ SHELL = "/bin/sh"
 def condense(log: str) -> list[str]:
     """Run the filter of all_reduce.sh over a log."""
     source = (SCRIPTS / "all_reduce.sh").read_text(encoding="utf-8")
-    function = source[source.index("condense() {") : source.index("launch() {")]
+    function = source[source.index("condense() {") : source.index("# A hang is told")]
     done = subprocess.run(
-        [SHELL, "-c", f"{function}\ncondense"],
+        [SHELL, "-c", f"ALIVE=/dev/null\n{function}\ncondense"],
         input=log,
         text=True,
         capture_output=True,
@@ -30,15 +31,119 @@ def condense(log: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+MPIRUN = """#!/bin/sh
+printf '%s\\n' "$*" >"$0.args"
+"""
+
+
+class Pod:
+    """A launcher's pod, with programs of the test's own in it for mpirun and ssh."""
+
+    def __init__(self, folder: Path, program: str, *, ssh: str = "exit 0") -> None:
+        self.folder = folder
+        for name, text in (("mpirun", f"{MPIRUN}{program}"), ("ssh", f"#!/bin/sh\n{ssh}")):
+            path = folder / name
+            path.write_text(f"{text}\n", encoding="utf-8")
+            path.chmod(0o755)
+        hosts = [
+            "localhost slots=8",
+            *(f"g-worker-{index}.g.trainyard-gate.svc slots=8" for index in range(3)),
+        ]
+        (folder / "hostfile").write_text("\n".join([*hosts, ""]), encoding="utf-8")
+
+    def run(self, *, wait: int = 240) -> list[str]:
+        """Return what the launcher's script prints."""
+        source = (SCRIPTS / "all_reduce.sh").read_text(encoding="utf-8")
+        quick = source.replace("WAIT_SECONDS=240", f"WAIT_SECONDS={wait}")
+        done = subprocess.run(
+            [SHELL, "-c", quick.replace("NAME_SECONDS=5", "NAME_SECONDS=0")],
+            text=True,
+            capture_output=True,
+            check=False,
+            timeout=30,
+            env={
+                "PATH": f"{self.folder}:/usr/bin:/bin",
+                "OMPI_MCA_orte_default_hostfile": str(self.folder / "hostfile"),
+                "GATE_JOB": "g",
+                "GATE_NODES": "4",
+                "GATE_GPUS": "8",
+                "GATE_MIN_BYTES": "1024",
+                "GATE_MAX_BYTES": "4096",
+                "GATE_SSH_PORT": "2222",
+                "GATE_SECONDS": "20",
+                "GATE_SILENT_SECONDS": "2",
+                "GATE_BINARY": "/opt/nccl-tests/build/alltoall_perf",
+            },
+        )
+        return done.stdout.splitlines()
+
+    @property
+    def arguments(self) -> str:
+        """What mpirun was called with."""
+        return (self.folder / "mpirun.args").read_text(encoding="utf-8").strip()
+
+
 def simulated_log() -> str:
     nodes = [SimulatedNode(f"n{index}", "p5.48xlarge", frozenset()) for index in range(4)]
     env = {"GATE_JOB": "g", "GATE_MIN_BYTES": str(2**30), "GATE_MAX_BYTES": str(2**34)}
     return all_reduce_log(nodes, env)
 
 
-def test_both_scripts_are_posix_shell() -> None:
-    for name in ("node_check.sh", "all_reduce.sh"):
-        subprocess.run([SHELL, "-n", str(SCRIPTS / name)], check=True)
+def test_every_script_is_posix_shell() -> None:
+    found = sorted(SCRIPTS.glob("*.sh"))
+    assert {"node_check.sh", "all_reduce.sh", "serve_ssh.sh"} <= {path.name for path in found}
+    for path in found:
+        subprocess.run([SHELL, "-n", str(path)], check=True)
+
+
+def test_the_launcher_starts_the_ranks_of_all_hosts_and_tells_how_it_ended(tmp_path: Path) -> None:
+    pod = Pod(tmp_path, "echo out; echo error >&2; exit 3")
+    assert pod.run() == ["out", "error", "gate: mpirun ended with exit code 3"]
+    words = pod.arguments
+    assert words.startswith(f"--allow-run-as-root --hostfile {tmp_path}/hostfile -np 32 -N 8 ")
+    assert "--mca plm_rsh_agent ssh -p 2222 -i /root/.ssh/id_rsa " in words
+    assert "-x FI_PROVIDER=efa -x NCCL_DEBUG=INFO -x NCCL_DEBUG_SUBSYS=INIT,NET,NVLS" in words
+    assert words.endswith(
+        "/opt/nccl-tests/build/alltoall_perf -b 1024 -e 4096 -f 2 -g 1 -c 1 -w 5 -n 20"
+    )
+
+
+def test_a_program_that_falls_silent_is_stopped_and_told(tmp_path: Path) -> None:
+    said = Pod(tmp_path, "echo row; exec sleep 60").run()
+    assert said == [
+        "row",
+        "gate: no output for 2 s; stopped",
+        "gate: mpirun ended with exit code 143",
+    ]
+    expected = expect(instance_type("p5.48xlarge"), 4)
+    judgement = judge(parse_log(said), expected)
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert judgement.summary == ("the run fell silent before it began and was stopped after 2 s")
+
+
+def test_a_program_that_goes_on_speaking_is_not_stopped_for_lines_that_are_left_out(
+    tmp_path: Path,
+) -> None:
+    line = "h:1:2 [0] NCCL INFO comm 0x1 rank 8 - Init COMPLETE"
+    slow = f"for n in 1 2 3 4; do echo '{line}'; sleep 1; done; echo end"
+    assert Pod(tmp_path, slow).run() == ["end", "gate: mpirun ended with exit code 0"]
+
+
+def test_a_worker_that_does_not_answer_is_named_and_nothing_is_started(tmp_path: Path) -> None:
+    pod = Pod(tmp_path, "echo row", ssh='case "$*" in *g-worker-1.*) exit 255 ;; esac')
+    assert pod.run(wait=0) == ["gate: g-worker-1 does not answer by ssh"]
+    assert not (tmp_path / "mpirun.args").exists()
+
+
+def test_a_worker_may_come_late(tmp_path: Path) -> None:
+    ssh = f"[ -e {tmp_path}/came ] || {{ touch {tmp_path}/came; exit 255; }}"
+    assert Pod(tmp_path, "echo row", ssh=ssh).run()[0] == "row"
+
+
+def test_a_pod_that_does_not_know_its_own_name_says_so(tmp_path: Path) -> None:
+    pod = Pod(tmp_path, "echo row")
+    (tmp_path / "hostfile").write_text("g-launcher.g.invalid slots=8\n", encoding="utf-8")
+    assert pod.run(wait=0) == ["gate: Could not resolve hostname g-launcher"]
 
 
 def test_the_filter_keeps_one_message_of_a_kind_and_host_and_the_verdict() -> None:
