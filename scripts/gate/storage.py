@@ -27,7 +27,12 @@ START_SECONDS: Final = 180
 
 
 def storage_stage(
-    instance: InstanceType, clients: int, sold_mbps: float, claim: str = "shared"
+    instance: InstanceType,
+    clients: int,
+    sold_mbps: float,
+    claim: str = "shared",
+    *,
+    again: int | None = None,
 ) -> tuple[NodeStage, Expectation]:
     """Return the stage, and what ``scripts.storage.compare`` holds all nodes against.
 
@@ -41,6 +46,10 @@ def storage_stage(
         What the file system gives to all of them together, MB/s (10^6 bytes).
     claim
         The PersistentVolumeClaim of the file system, in the gate's namespace.
+
+    again
+        How many of them run it a second time, where it is not the first: as much as before is
+        moved, and they wait for no more than these.
 
     Raises
     ------
@@ -57,7 +66,7 @@ def storage_stage(
             seconds,
             check="storage",
             script="storage_check.sh",
-            environment=environment(expected, f"{maker.run}-{label[:1]}", node),
+            environment=environment(expected, f"{maker.run}-{label[:1]}", node, again),
             capabilities=[],
             volumes=[{"name": VOLUME, "persistentVolumeClaim": {"claimName": claim}}],
             mounts=[{"name": VOLUME, "mountPath": PATH}],
@@ -70,10 +79,13 @@ def storage_stage(
     return NodeStage("storage", LETTERS, seconds, make, read), expected
 
 
-def environment(expected: Expectation, run: str, node: str) -> dict[str, str]:
+def environment(
+    expected: Expectation, run: str, node: str, meeting: int | None = None
+) -> dict[str, str]:
     """Return what ``storage_check.sh`` is told on one node.
 
-    ``run`` is another one at each try: nodes of the same run meet.
+    ``run`` is another one at each try: nodes of the same run meet. ``meeting`` is how many they
+    are, if not all.
     """
     known = policy()
     return {
@@ -85,7 +97,7 @@ def environment(expected: Expectation, run: str, node: str) -> dict[str, str]:
         "GATE_STREAMS": str(known.check.streams),
         "GATE_CHUNK": str(known.check.chunk_mib * MIB),
         "GATE_FILES": str(known.check.files),
-        "GATE_CLIENTS": str(expected.clients),
+        "GATE_CLIENTS": str(meeting or expected.clients),
         "GATE_WAIT": str(known.check.wait_seconds),
         "GATE_LIMIT": str(known.check.limit_seconds),
     }

@@ -75,7 +75,7 @@ def compare(
     expected
         What they were to get.
     allowed
-        How many may be suspects; more than that are a fault of the wave.
+        How many may be suspects; more than that are a fault of the wave. None where it is below 0.
     again
         Nodes whose numbers are of a second run, with less company: they are held against the
         others, and are no part of the sum.
@@ -86,8 +86,9 @@ def compare(
     for name, found in _against_others(passed, expected, again):
         into = slow if found.verdict is Verdict.FAIL else notes
         into.setdefault(name, []).append(found)
-    findings = tuple(_of_wave(passed, {*slow, *again}, expected))
-    if len(slow) > allowed:
+    apart = {*slow, *again, *_late(passed)}
+    findings = tuple(_of_wave(passed, apart, expected))
+    if slow and len(slow) > allowed:
         first = slow[min(slow)][0]
         message = (
             f"{words(len(slow), 'node')} of {len(judged)} are far slower than the others and "
@@ -113,6 +114,13 @@ def _rates(passed: Mapping[str, NodeJudgement], direction: str) -> dict[str, _Me
         for name, each in passed.items()
         if all(key in each.facts for key in keys)
     }
+
+
+def _late(passed: Mapping[str, NodeJudgement]) -> set[str]:
+    """Return the nodes that began when others were done: they ran at another time."""
+    written, read = _rates(passed, "write"), _rates(passed, "read")
+    done = min((each.begun + each.seconds for each in read.values()), default=0.0)
+    return {name for name, each in written.items() if each.begun > done}
 
 
 def _against_others(

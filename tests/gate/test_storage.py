@@ -55,6 +55,20 @@ def test_a_second_try_meets_in_a_folder_of_its_own() -> None:
     assert runs == ["0042-t", "0042-u"]
 
 
+def test_those_who_run_it_again_move_as_much_and_wait_for_each_other_only() -> None:
+    (first, _), (stage, _) = storage_stage(P5, 8, 2400), storage_stage(P5, 8, 2400, again=2)
+    told = [
+        {
+            each["name"]: each["value"]
+            for each in run.make(MAKER, "x0", "node-1", 900).manifest["spec"]["template"]["spec"][
+                "containers"
+            ][0]["env"]
+        }
+        for run in (first, stage)
+    ]
+    assert told[1] == {**told[0], "GATE_CLIENTS": "2"}
+
+
 def test_the_limit_of_the_job_covers_both_directions_and_the_waits() -> None:
     stage, _ = storage_stage(P5, 4, 2400)
     assert (stage.name, stage.seconds) == ("storage", 900)

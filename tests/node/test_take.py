@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import time
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from click.testing import CliRunner
 from scripts.errors import UsageError
 from scripts.node.capture import Capture, parse, read_folder
 from scripts.node.cli import node
-from scripts.node.take import SCRIPT, take
+from scripts.node.profiles import policy
+from scripts.node.take import SCRIPT, dcgm_environment, take
 from tests.node.captures import capture, judged, shown
 
 # Seconds of this process alone: another worker of the same tests has sleepers of its own.
@@ -177,3 +179,15 @@ def test_the_command_captures_this_machine_and_judge_reads_it(tmp_path: Path) ->
 def test_the_script_that_pods_run_is_the_one_that_captures() -> None:
     assert SCRIPT.name == "node_check.sh"
     assert SCRIPT.is_file()
+
+
+@pytest.mark.parametrize("level", sorted(policy().dcgm.seconds))
+def test_the_script_gives_each_level_of_dcgm_the_time_of_the_policy(level: int) -> None:
+    listed = subprocess.run(
+        ["/bin/sh", str(SCRIPT), "--list"],
+        env={"PATH": os.environ["PATH"], **dcgm_environment(level)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    assert listed[-1] == f"dcgm {policy().dcgm.seconds[level]}"

@@ -153,6 +153,20 @@ def test_a_suspect_that_is_good_in_a_second_run_is_good() -> None:
     assert compare(nodes, expected, allowed=1, again=["n2"]).suspects == ("n2",)
 
 
+def test_a_node_that_began_when_others_were_done_is_no_part_of_the_sum() -> None:
+    expected = expect(P5, 4, 2400)
+    nodes = {f"n{index}": judged(log()) for index in range(4)}
+    nodes["n3"] = judged(log(begun=1_764_590_000 + 600))
+    assert compare(nodes, expected, allowed=1).findings == ()
+
+
+@pytest.mark.parametrize("allowed", [0, -1])
+def test_where_no_more_may_stay_out_a_good_wave_is_good(allowed: int) -> None:
+    nodes = {f"n{index}": judged(log()) for index in range(4)}
+    found = compare(nodes, expect(P5, 4, 2400), allowed=allowed)
+    assert (found.verdict, found.suspects) == (Verdict.PASS, ())
+
+
 def test_nodes_that_did_not_pass_by_themselves_are_left_as_they_are() -> None:
     expected = expect(P5, 4, 2400)
     bad = judged(log(read_digest=OTHER))
