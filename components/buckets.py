@@ -24,7 +24,7 @@ class PrivateBucket(pulumi.ComponentResource):
     bucket_name: pulumi.Output[str]
     ready: list[pulumi.Resource]
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is one thing in which buckets differ
         self,
         name: str,
         *,
@@ -34,6 +34,7 @@ class PrivateBucket(pulumi.ComponentResource):
         rules: "Sequence[s3.BucketLifecycleConfigurationRuleArgsDict]" = (),
         statements: Sequence[Statement] = (),
         locked_days: int | None = None,
+        force_destroy: bool = False,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("trainyard:buckets:PrivateBucket", name, None, opts)
@@ -42,6 +43,8 @@ class PrivateBucket(pulumi.ComponentResource):
             name,
             bucket=names.bucket(role),
             object_lock_enabled=locked_days is not None,
+            # Left out where it does not hold, so that other buckets stay as they are.
+            force_destroy=force_destroy or None,
             tags=names.called(names.bucket(role)),
             opts=pulumi.ResourceOptions(parent=self, protect=names.protect),
         )

@@ -60,6 +60,7 @@ class Site(pulumi.ComponentResource):
             "bucket": self._storage.bucket_name,
             "repositories": self._registry.urls,
             "verdicts": self._acceptance.verdicts,
+            "trainings": self._acceptance.trainings,
         }
         self.register_outputs({})
 
@@ -135,8 +136,14 @@ class Site(pulumi.ComponentResource):
             config.acceptance,
             names=names,
             kubeconfig=self._control_plane.kubeconfig,
+            cluster_name=self._control_plane.cluster_name,
+            storage_mbps=config.storage.sold_mbps,
             after=devices.ready,
             opts=self._inside,
+        )
+        # No tenant may have the name of this namespace, so the labels are free.
+        self._acceptance.needs(
+            self._storage.claim("trainyard-gate", self._acceptance.namespace),
         )
 
     def _pools(self) -> None:
@@ -164,6 +171,7 @@ class Site(pulumi.ComponentResource):
                 after=[*self._control_plane.ready, *self._network.ready],
                 opts=self._cloud,
             )
+        self._acceptance.finish()
 
     def _tenants(self) -> None:
         for tenant in self._config.tenants:

@@ -306,6 +306,11 @@ class SiteConfig(Section):
                     "no device plugin and no gate; use a type with NVIDIA GPUs",
                 )
 
+    @rule("acceptance", "pools")
+    def _tests_name_known_pools(self) -> Iterator[Problem]:
+        for problem in self.acceptance.strangers([pool.name for pool in self.pools]):
+            yield problem.under("acceptance")
+
     @rule("control_plane", "pools")
     def _types_have_images(self) -> Iterator[Problem]:
         version = self.control_plane.kubernetes

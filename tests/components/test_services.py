@@ -38,7 +38,7 @@ def test_the_bucket_behind_the_file_system_is_ready_before_it_is_joined(site: En
 def test_volumes_are_static_and_name_the_one_file_system(site: Engine) -> None:
     assert site.all("StorageClass") == []
     volumes = site.all("PersistentVolume")
-    assert len(volumes) == len(site.all("PersistentVolumeClaim")) == 2
+    assert len(volumes) == len(site.all("PersistentVolumeClaim")) == 3
     assert {v["spec"]["csi"]["volumeHandle"] for v in volumes} == {"storage-lustre-id"}
     assert {v["spec"]["persistentVolumeReclaimPolicy"] for v in volumes} == {"Retain"}
 
@@ -111,7 +111,7 @@ def test_records_go_to_a_bucket_that_nobody_can_rewrite(site: Engine) -> None:
 def test_keys_rotate_and_wait_before_they_go(site: Engine) -> None:
     keys = site.all("Key")
     assert {(k["enableKeyRotation"], k["deletionWindowInDays"]) for k in keys} == {(True, 30)}
-    assert len(keys) == 7
+    assert len(keys) == 8
 
 
 def test_devices_are_on_every_pool_also_on_nodes_that_are_not_proved(site: Engine) -> None:
