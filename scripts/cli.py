@@ -19,6 +19,7 @@ COMMANDS = {
     "node": ("scripts.node.cli", "node", "Judge the capture of a node."),
     "baseline": ("scripts.baseline.cli", "baseline", "What equal runs reached before."),
     "blacklist": ("scripts.blacklist.cli", "blacklist", "Hardware that failed, and until when."),
+    "storage": ("scripts.storage.cli", "storage", "Judge what nodes measured of shared storage."),
     "catalog": ("scripts.catalog.cli", "catalog", "Look at instance types, verify them with EC2."),
     "config": ("scripts.config.cli", "config", "Judge stack files without an engine."),
     "plan": ("scripts.plan.cli", "plan", "Plan a site on paper: addresses, limits, clusters."),

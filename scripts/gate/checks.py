@@ -94,7 +94,14 @@ class NodeChecks:
         compared = compare(found, expected, allowed=allowed)
         if compared.suspects and compared.problem is None:
             self._desk.progress(f"storage: {names(compared.suspects)} once more")
-            again = self.stage(replace(stage, letters=AGAIN), compared.suspects)
+            fewer, _ = storage_stage(
+                request.instance,
+                len(nodes),
+                request.storage_mbps,
+                request.storage_claim,
+                again=len(compared.suspects),
+            )
+            again = self.stage(replace(fewer, letters=AGAIN), compared.suspects)
             compared = compare(found | again, expected, allowed=allowed, again=again)
         return compared.judged, compared.problem
 
