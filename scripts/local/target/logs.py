@@ -10,10 +10,13 @@ from scripts.local.target import faults
 from scripts.local.target.api import Api, Json
 from scripts.local.target.faults import Fault, faults_at, spot
 from scripts.local.target.node_objects import DEAD, LIFE_LABEL
+from scripts.local.train_answers import train_log
 
 __all__ = ["Logs", "NodeIsDeadError"]
 
 CHECK_LABEL = "trainyard.dev/check"
+TRAIN: Final = "train"
+ATTEMPT_LABEL = "trainyard.dev/attempt"
 TYPE_LABEL = "node.kubernetes.io/instance-type"
 
 JOBS: Final = (
@@ -76,13 +79,17 @@ class Logs:
         """Let a pod speak for its whole Job, in the order of ranks."""
         env = environment(pod, container)
         ranks = self._ranks(pod)
-        expected = int(env.get("GATE_NODES", "1"))
+        expected = int(env.get("GATE_NODES") or env.get("NODES") or "1")
         if len(ranks) < expected:
             return f"simulated: {len(ranks)} of {expected} ranks have come; rank 0 waits\n"
         set_faults = faults.load(self._faults_file)
-        nodes = self._nodes([each["spec"]["nodeName"] for each in ranks])
+        found = self._nodes([each["spec"]["nodeName"] for each in ranks])
+        nodes = [simulated(each, set_faults) for each in found]
         try:
-            log = answers.answer(check, [simulated(each, set_faults) for each in nodes], env)
+            if check == TRAIN:
+                attempt = labels(pod)[ATTEMPT_LABEL]
+                return train_log(nodes, attempt, _container(pod, container)["args"])
+            log = answers.answer(check, nodes, env)
         except KeyError as error:  # not one of the gate's pods, for all its label says
             return f"simulated: the container has no variable {error}, which the gate sets\n"
         return _no_program(pod, container) if log is None else log
@@ -139,8 +146,13 @@ def simulated(node: Json, set_faults: Sequence[Fault]) -> SimulatedNode:
 
 def environment(pod: Json, container: str) -> dict[str, str]:
     """Give the container's variables that stand in its specification as plain values."""
-    [found] = [each for each in pod["spec"]["containers"] if each["name"] == container]
-    return {each["name"]: each.get("value", "") for each in found.get("env", [])}
+    variables = _container(pod, container).get("env", [])
+    return {each["name"]: each.get("value", "") for each in variables}
+
+
+def _container(pod: Json, name: str) -> Json:
+    [found] = [each for each in pod["spec"]["containers"] if each["name"] == name]
+    return found
 
 
 def labels(item: Json) -> Mapping[str, str]:

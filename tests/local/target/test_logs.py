@@ -2,6 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from components.catalog import instance_type
+from scripts.gate.train import Attempt, TrainMaker
 from scripts.local.answers import SimulatedNode, node_check_log
 from scripts.local.target import faults
 from scripts.local.target.faults import Fault
@@ -146,6 +148,46 @@ def test_who_launches_waits_until_all_ranks_have_a_node(tmp_path: Path, pods: li
 def test_other_ranks_point_at_rank_0(tmp_path: Path) -> None:
     log = read(tmp_path, [node("a")], [indexed(3, "a", 4)])
     assert log == "simulated: rank 3; rank 0 prints the table\n"
+
+
+@pytest.mark.parametrize(
+    ("attempt", "last"),
+    [
+        ("whole", "small_train: pass: loss fell from "),
+        ("killed", "small_train: killed after step "),
+        ("resumed", "small_train: pass: loss fell from "),
+    ],
+)
+def test_the_first_pod_of_a_small_training_speaks_for_it(
+    tmp_path: Path, attempt: Attempt, last: str
+) -> None:
+    maker = TrainMaker(
+        run="r1",
+        pool="h100",
+        namespace="ns",
+        image=f"registry.example.com/training@sha256:{'1' * 64}",
+        instance=instance_type("p5.48xlarge"),
+        nodes=2,
+        claim="shared",
+        queue="gate",
+    )
+    template = maker.job(attempt, 600).manifest["spec"]["template"]
+    pods: list[dict] = []
+    for index, name in enumerate("ab"):
+        known = {
+            **template["metadata"]["labels"],
+            "batch.kubernetes.io/job-name": "run",
+            "batch.kubernetes.io/job-completion-index": str(index),
+        }
+        pods.append(
+            {
+                "metadata": {"name": f"rank-{index}", "namespace": "ns", "labels": known},
+                "spec": {**template["spec"], "nodeName": name},
+                "status": {"phase": "Succeeded"},
+            }
+        )
+    log = read(tmp_path, [node("a"), node("b")], pods) or ""
+    assert log.splitlines()[-1].startswith(last)
 
 
 LACKS = "simulated: the container has no variable '{}', which the gate sets\n"
