@@ -26,6 +26,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from lightkube.generic_resource import create_global_resource, create_namespaced_resource
+
 from components.catalog import instance_type
 from components.objects import API_VERSION
 from scripts.gate.jobs import PRIORITY, QUEUE, accelerator
@@ -112,6 +114,11 @@ class Bench:
     def start(self) -> None:
         """Start the target, and make what the program would have made for the gate."""
         self._yard("local", "up")
+        group, _, version = API_VERSION.partition("/")
+        for kind in ("ResourceFlavor", "ClusterQueue", "WorkloadPriorityClass"):
+            plural = "es" if kind.endswith("s") else "s"
+            create_global_resource(group, version, kind, f"{kind.lower()}{plural}")
+        create_namespaced_resource(group, version, "LocalQueue", "localqueues")
         with Api(self._home) as api:
             for item in self._for_the_gate():
                 api.apply(item)

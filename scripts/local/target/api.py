@@ -7,7 +7,6 @@ from typing import Any, Self
 import httpx2
 from lightkube import ApiError, Client, KubeConfig
 from lightkube.codecs import from_dict
-from lightkube.resources.batch_v1 import Job
 from lightkube.resources.coordination_v1 import Lease
 from lightkube.resources.core_v1 import Node, Pod
 from lightkube.types import PatchType
@@ -83,10 +82,6 @@ class Api:
         """Give the Pods of a namespace that carry these labels."""
         found = self._client.list(Pod, namespace=namespace, labels=dict(labels))
         return [pod.to_dict() for pod in found]
-
-    def job(self, namespace: str, name: str) -> Json:
-        """Give a Job; 404 is an ``ApiError``."""
-        return self._client.get(Job, name, namespace=namespace).to_dict()
 
     def patch_node(self, name: str, patch: Json) -> None:
         """Change a Node: what is given replaces what is there, null removes it."""

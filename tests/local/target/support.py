@@ -132,7 +132,6 @@ class FakeApi:
     def __init__(self, nodes: list[dict[str, Any]], pods: list[dict[str, Any]]) -> None:
         self._nodes = {each["metadata"]["name"]: each for each in nodes}
         self._pods = {each["metadata"]["name"]: each for each in pods}
-        self.completions = len(pods)
 
     def node(self, name: str) -> dict[str, Any]:
         return self._nodes[name]
@@ -146,6 +145,3 @@ class FakeApi:
     def pods(self, _namespace: str, labels: dict[str, str]) -> list[dict[str, Any]]:
         found = self._pods.values()
         return [each for each in found if labels.items() <= each["metadata"]["labels"].items()]
-
-    def job(self, _namespace: str, _name: str) -> dict[str, Any]:
-        return {"spec": {"completions": self.completions}}
