@@ -2,13 +2,18 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-__all__ = ["MOST_ALIKE", "Kind", "kind", "more", "out_of"]
+from scripts.gate.ports import Mark
+
+__all__ = ["MOST_ALIKE", "Kind", "Out", "kind", "more", "out_of"]
 
 _WAITING = re.compile(r"waiting for \d+ Jobs?: ")
-_OUT = re.compile(r"(?P<node>\S+) stays out(?: \((?P<mark>\w+)\))?: ")
+_OUT = re.compile(
+    r"(?P<node>\S+) (?:(?P<bad>is bad)|stays out(?: \((?P<mark>\w+)\))?): (?P<reason>.*)"
+)
 
 
 class Kind(Enum):
@@ -20,7 +25,7 @@ class Kind(Enum):
     DETAIL = auto()
     """A run that did not pass; indented."""
     OUT = auto()
-    """A node that stays out."""
+    """A node that is bad, or stays out."""
 
 
 MOST_ALIKE: Final[Mapping[Kind, int]] = {Kind.DETAIL: 6, Kind.OUT: 16}
@@ -36,10 +41,22 @@ def kind(line: str) -> Kind:
     return Kind.OUT if _OUT.match(line) else Kind.PLAIN
 
 
-def out_of(line: str) -> tuple[str, str] | None:
-    """Return the node that a line says stays out, and its mark (empty where none is told)."""
+@dataclass(frozen=True, slots=True)
+class Out:
+    """A node that stays out: ``bad`` if it is called that, and why."""
+
+    node: str
+    bad: bool
+    reason: str
+
+
+def out_of(line: str) -> Out | None:
+    """Return the node that a line says stays out."""
     found = _OUT.match(line)
-    return (found["node"], found["mark"] or "") if found else None
+    if found is None:
+        return None
+    bad = found["bad"] is not None or found["mark"] == Mark.REFUSE.value
+    return Out(found["node"], bad, found["reason"])
 
 
 def more(count: int) -> str:

@@ -15,8 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from scripts.gate.lines import MOST_ALIKE, Kind, kind, more, out_of
-from scripts.gate.ports import Mark
+from scripts.gate.lines import MOST_ALIKE, Kind, Out, kind, more, out_of
 from scripts.gate.tally import STAGES, Row, State, Tally, clock, fitted, listed, taken
 
 __all__ = ["Heading", "LiveScreen"]
@@ -42,8 +41,7 @@ SIGNS: Final[Mapping[State, tuple[str, str, str]]] = {
 }
 """Of each state its sign, the same for terminals that know ASCII only, and its style."""
 
-MARK_STYLES: Final = {Mark.REFUSE.value: "bold red", Mark.HOLD.value: "bold yellow"}
-
+BAD, OUT = "bold red", "bold yellow"
 NAME: Final = re.compile(r"[\w.-]+")
 
 
@@ -80,7 +78,7 @@ class LiveScreen:
         # The thread that redraws reads these while the gate writes: they are replaced, not changed.
         self._rows: tuple[Row, ...] = ()
         self._said: tuple[tuple[datetime, str], ...] = ()
-        self._out: dict[str, str] = {}
+        self._out: dict[str, Out] = {}
         self._live = Live(
             console=console,
             get_renderable=self.picture,
@@ -95,7 +93,10 @@ class LiveScreen:
             said.pop()
         said.append((self._now(), line))
         if found := out_of(line):
-            self._out = {**self._out, found[0]: MARK_STYLES.get(found[1], "bold")}
+            before = self._out.get(found.node)
+            if before and before.reason == found.reason:
+                return
+            self._out = {**self._out, found.node: found}
         self._said = tuple(said)
 
     def tally(self, tally: Tally) -> None:
@@ -129,7 +130,9 @@ class LiveScreen:
         room = high - FRAME_LINES
         rows = fitted(rows, max(1, room - LEAST_SAID))
         most = max(LEAST_SAID, min(MOST_SAID, room - len(rows)))
-        lines = self._last_words(most) if over else self._latest(most)
+        lines = (
+            self._last_words(most) if over else [self._line(*each) for each in self._said[-most:]]
+        )
         table = self._table(rows)
         return Group(self._head(), Text(), table, *([Text(), *lines] if lines else []))
 
@@ -188,27 +191,24 @@ class LiveScreen:
             Text(clock(row.seconds(self._seconds() if self._ended is None else self._ended))),
         ]
 
-    def _latest(self, most: int) -> list[Text]:
-        """Return the last lines, each cut at the edge, so that the table does not jump."""
-        return [self._line(*said, cut=True) for said in self._said[-most:]]
-
     def _last_words(self, most: int) -> list[Text]:
-        """Return which nodes stay out, and the last of all other lines, in full."""
+        """Return which nodes stay out, and the last of all other lines."""
         out = [said for said in self._said if kind(said[1]) is Kind.OUT]
         others = [said for said in self._said if kind(said[1]) in {Kind.PLAIN, Kind.DETAIL}]
         shown = {*out[: MOST_ALIKE[Kind.OUT]], *others[-most:]}
         lines: list[Text] = []
         for said in self._said:
             if said in shown:
-                lines.append(self._line(*said, cut=False))
+                lines.append(self._line(*said))
             if len(out) > MOST_ALIKE[Kind.OUT] and said == out[-1]:
                 lines.append(Text(more(len(out) - MOST_ALIKE[Kind.OUT]), "dim"))
         return lines
 
-    def _line(self, at: datetime, line: str, *, cut: bool) -> Text:
-        text = Text(f"{at:%H:%M:%S} ", "dim", no_wrap=cut, overflow="ellipsis" if cut else "fold")
+    def _line(self, at: datetime, line: str) -> Text:
+        """Return a line, cut at the edge: the table must not jump, and the report has it whole."""
+        text = Text(f"{at:%H:%M:%S} ", "dim", no_wrap=True, overflow="ellipsis")
         text.append(line, "not dim")
         for word in NAME.finditer(text.plain):
-            if style := self._out.get(word[0].rstrip(".")):
-                text.stylize(style, *word.span())
+            if found := self._out.get(word[0].rstrip(".")):
+                text.stylize(BAD if found.bad else OUT, *word.span())
         return text

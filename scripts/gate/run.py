@@ -194,7 +194,7 @@ class Gate:
         self._desk.guard()
         for name, (mark, reason) in decision.marks.items():
             if mark is not Mark.OPEN:
-                self._progress(f"{name} stays out: {reason}")
+                self._progress(f"{name} stays out ({mark}): {reason}")
             self._cluster.mark(name, mark, f"{reason} (run {self._request.run})")
         now = self._clock.now()
         self._memory.keep(verdict, checks, now, digests=self._logs.evidence, report=self._report)

@@ -8,7 +8,7 @@ from typing import Final, Protocol, Self, TextIO
 
 from rich.console import Console
 
-from scripts.gate.lines import MOST_ALIKE, Kind, kind, more
+from scripts.gate.lines import MOST_ALIKE, Kind, kind, more, out_of
 from scripts.gate.live import Heading, LiveScreen
 from scripts.gate.tally import Row, State, Tally, clock, taken
 from scripts.nccl.text import words
@@ -87,10 +87,15 @@ class PlainScreen:
         self._began, self._due = seconds(), float(FIRST_SECONDS)
         self._kind, self._alike = Kind.PLAIN, 0
         self._announced = False
+        self._out: dict[str, str] = {}
 
     def say(self, line: str) -> None:
-        """Write the line, unless many like it stand just above it."""
+        """Write the line, unless many like it stand just above it, or it was said before."""
         now = kind(line)
+        if found := out_of(line):
+            if self._out.get(found.node) == found.reason:
+                return
+            self._out[found.node] = found.reason
         if now is Kind.WAITING:
             if self._is_due():
                 self._line(line)

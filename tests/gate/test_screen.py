@@ -253,19 +253,36 @@ def test_at_the_end_the_table_tells_what_was_stopped_and_names_who_stays_out() -
 
 
 @pytest.mark.parametrize(
-    ("mark", "code"), [("failed", "1;31"), ("unknown", "1;33")], ids=["bad", "held"]
+    ("said", "code"),
+    [("is bad", "1;31"), ("stays out (failed)", "1;31"), ("stays out", "1;33")],
 )
-def test_a_bad_node_is_red_wherever_it_is_named_and_a_held_one_is_not(mark: str, code: str) -> None:
+def test_a_bad_node_is_red_wherever_it_is_named_and_a_held_one_is_not(said: str, code: str) -> None:
     stream = Terminal()
     console = Console(file=stream, width=100, color_system="standard", force_terminal=True)
     screen = LiveScreen(console, HEADING)
-    screen.say(f"node-1 stays out ({mark}): slow")
+    screen.say(f"node-1 {said}: slow")
     screen.say("entered: node-1, node-12.")
     console.print(screen.picture())
     assert re.findall(r"\x1b\[([\d;]+)m(node-\d+)", stream.getvalue()) == [
         (code, "node-1"),
         (code, "node-1"),
     ]
+
+
+def test_why_a_node_is_out_is_told_once_unless_it_changes() -> None:
+    time = Time()
+    table, shown = live(time)
+    screen, lines = plain(time)
+    for each in (screen, table):
+        each.say("node-1 is bad: slow with two proven nodes")
+        each.say("node-1 stays out: slow with two proven nodes")
+        each.say("node-1 stays out: wave failed as a whole: slow")
+    told = [
+        "08:00:00 node-1 is bad: slow with two proven nodes",
+        "08:00:00 node-1 stays out: wave failed as a whole: slow",
+    ]
+    assert lines == told
+    assert shown().splitlines()[-2:] == told
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), ValueError("a bug")])
