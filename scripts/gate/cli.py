@@ -21,9 +21,10 @@ from scripts.gate.options import running, settings_of
 from scripts.gate.patience import Patience
 from scripts.gate.request import Request
 from scripts.gate.screen import Heading, screen_for
-from scripts.gate.session import Session, new_run, stopped
+from scripts.gate.session import Session, new_run, same_run, stopped
 from scripts.gate.status import shown, wave_statuses, worst
 from scripts.gate.sweep import FULL_SWEEP
+from scripts.gate.train_cli import train
 from scripts.records.kubeconfig import kubeconfig_option, namespace_option, read_kubeconfig
 from scripts.verdicts import EXIT_CODES, Verdict
 
@@ -177,7 +178,10 @@ def run(  # noqa: PLR0913 - click hands each option over by its name
         queue=QUEUE if queued else None,
         regression=regression,
     )
-    _prove(_client(how), request, how, fresh=fresh)
+    client = _client(how)
+    if not fresh:
+        request = same_run(client, request, datetime.now(tz=UTC))
+    _prove(client, request, how)
 
 
 @gate.command(
@@ -195,7 +199,7 @@ def resume(*, pool: str, wave: str, **how: Any) -> None:  # noqa: ANN401 - the o
     Exit codes: as of yard gate run; 2 also where no gate was stopped before its end.
     """
     client = _client(how)
-    _prove(client, stopped(client, how["namespace"], pool, wave), how, fresh=False)
+    _prove(client, stopped(client, how["namespace"], pool, wave), how)
 
 
 @gate.command("status", epilog="Example: yard gate status --kubeconfig ~/.kube/config")
@@ -222,11 +226,14 @@ def status(*, kubeconfig: str, namespace: str, as_json: bool) -> None:
     sys.exit(EXIT_CODES[worst(waves)])
 
 
+gate.add_command(train)
+
+
 def _client(how: dict[str, Any]) -> Client:
     return Client(config=read_kubeconfig(how["kubeconfig"]), namespace=how["namespace"])
 
 
-def _prove(client: Client, request: Request, how: dict[str, Any], *, fresh: bool) -> None:
+def _prove(client: Client, request: Request, how: dict[str, Any]) -> None:
     heading = Heading(
         pool=request.pool,
         wave=request.wave,
@@ -237,8 +244,8 @@ def _prove(client: Client, request: Request, how: dict[str, Any], *, fresh: bool
     # Who ends us still gets a report: a SystemExit runs what stands under `finally`.
     signal.signal(signal.SIGTERM, _stop)
     with screen_for(sys.stderr, os.environ, heading, live=how["live"]) as screen:
-        settings = settings_of(how, fresh=fresh)
-        verdict = Session(client, request.namespace, settings, screen).prove(request)
+        session = Session(client, request.namespace, settings_of(how), screen)
+        verdict = session.prove(request)
     click.echo(json.dumps(verdict.as_json()) if how["as_json"] else verdict.line)
     sys.exit(EXIT_CODES[verdict.verdict])
 

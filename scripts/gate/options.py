@@ -70,7 +70,7 @@ def running(command: F) -> F:
     return reduce(lambda made, option: option(made), reversed(OPTIONS), command)
 
 
-def settings_of(how: dict[str, Any], *, fresh: bool = False) -> Settings:
+def settings_of(how: dict[str, Any]) -> Settings:
     """Return what the options say, as click hands them over."""
     return Settings(
         reports=how["report_dir"],
@@ -79,5 +79,4 @@ def settings_of(how: dict[str, Any], *, fresh: bool = False) -> Settings:
         weight=Weight(how["weight"]),
         replace=how["replace"],
         repaired=how["repaired"],
-        fresh=fresh,
     )

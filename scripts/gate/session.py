@@ -22,7 +22,7 @@ from scripts.gate.cluster import KubeCluster
 from scripts.gate.history import History
 from scripts.gate.instances import AutoScaling
 from scripts.gate.journal import SHELF as JOURNAL
-from scripts.gate.journal import Journal, open_run, unfinished
+from scripts.gate.journal import Header, Journal, open_run, unfinished
 from scripts.gate.keep import Keep, Logs
 from scripts.gate.lease import SHELF as LEASES
 from scripts.gate.lease import Holder, Lease
@@ -38,7 +38,7 @@ from scripts.pictures.report import save
 from scripts.records.config_maps import ConfigMapShelf
 from scripts.verdicts import Verdict
 
-__all__ = ["Session", "Settings", "new_run", "stopped"]
+__all__ = ["Session", "Settings", "new_run", "same_run", "stopped"]
 
 RESUMED_FOR: Final = timedelta(hours=6)
 """A run that began longer ago is not gone on with by itself: its nodes have lived on since."""
@@ -72,8 +72,6 @@ class Settings:
         How many bad nodes of the wave may be replaced.
     repaired
         Whether EKS repairs nodes of the pool by itself; then the gate leaves those to it.
-    fresh
-        Begin anew, also where a run has not ended.
     """
 
     reports: Path
@@ -82,7 +80,6 @@ class Settings:
     weight: Weight = Weight.WARN
     replace: int = 0
     repaired: bool = True
-    fresh: bool = False
 
 
 def new_run(now: datetime) -> str:
@@ -123,7 +120,7 @@ class Session:
     def prove(self, request: Request) -> WaveVerdict:
         """Judge a wave; who interrupts it finds a report of what was known by then.
 
-        An earlier run that was asked for the same and has not ended is gone on with.
+        A run that has not ended goes on from what it kept.
 
         Raises
         ------
@@ -132,7 +129,6 @@ class Session:
         UsageError
             If the request cannot be judged at all.
         """
-        request = self._same_run(request)
         speaker = Api(self._client, self._namespace, Patience(LEASE_SECONDS))
         leases = ConfigMapShelf(speaker, self._namespace, LEASES)
         holder = Holder.here(request.run)
@@ -209,25 +205,13 @@ class Session:
         )
         return self._gate, self._gate.run()
 
-    def _same_run(self, request: Request) -> Request:
-        """Take the id of a run that was asked for the same and has not ended, if there is one."""
-        if self._settings.fresh:
-            return request
-        found = unfinished(self._journals(request.place), request.place)
-        recent = found and self._clock.now() - found.started < RESUMED_FOR
-        if found and recent and found.request.same(request):
-            return replace(request, run=found.request.run)
-        return request
-
     def _open(self, request: Request) -> tuple[Request, Journal]:
         """Go on with a run that has not ended, or begin it."""
         shelf, run, say = self._journals(request.place), request.run, self._screen.say
         found = unfinished(shelf, request.place)
         if found and found.request.run == run:
             say(f"run {run} began at {found.started:%H:%M} and has not ended: going on with it")
-            return replace(found.request, timeout=request.timeout), Journal(
-                shelf, run, say, resumes=True
-            )
+            return request, Journal(shelf, run, say, resumes=True)
         open_run(shelf, request, self._clock.now())
         return request, Journal(shelf, run, say)
 
@@ -267,14 +251,25 @@ def stopped(client: Client, namespace: str, pool: str, wave: str) -> Request:
     UsageError
         If there is none.
     """
-    place = f"{pool}-{wave}"
-    found = unfinished(_journals(Api(client, namespace, Patience()), namespace, place), place)
+    found = _unfinished(client, namespace, f"{pool}-{wave}")
     if found is None:
         raise UsageError(
             f"no gate over wave {wave} of pool {pool} has stopped before its end; yard gate status "
             "shows the waves, yard gate run begins a gate"
         )
     return found.request
+
+
+def same_run(client: Client, request: Request, now: datetime) -> Request:
+    """Return the run that was asked for the same and has not ended, or else ``request``."""
+    found = _unfinished(client, request.namespace, request.place)
+    if found and now - found.started < RESUMED_FOR and request.same(found.request):
+        return replace(found.request, timeout=request.timeout)
+    return request
+
+
+def _unfinished(client: Client, namespace: str, place: str) -> Header | None:
+    return unfinished(_journals(Api(client, namespace, Patience()), namespace, place), place)
 
 
 def _journals(api: Api, namespace: str, place: str) -> ConfigMapShelf:
