@@ -143,9 +143,9 @@ class Regression(pulumi.ComponentResource):
             "command": ["/bin/sh", "-c", self._script(tests)],
             "env": [
                 {"name": "AWS_REGION", "value": self._names.region},
-                {"name": "HOME", "value": "/work"},
+                {"name": "HOME", "value": "/scratch"},
             ],
-            "working_dir": "/work",
+            "working_dir": "/scratch",
             "resources": {
                 "requests": {"cpu": "250m", "memory": "512Mi"},
                 "limits": {"memory": "2Gi"},
@@ -156,8 +156,8 @@ class Regression(pulumi.ComponentResource):
                 "capabilities": {"drop": ["ALL"]},
             },
             "volume_mounts": [
-                {"name": "work", "mount_path": "/work"},
-                {"name": "scratch", "mount_path": "/tmp"},  # noqa: S108 - a volume of the pod, not the host's folder
+                {"name": "scratch", "mount_path": "/scratch"},
+                {"name": "tmp", "mount_path": "/tmp"},  # noqa: S108 - a volume of the pod, not the host's folder
             ],
         }
         return {
@@ -175,8 +175,8 @@ class Regression(pulumi.ComponentResource):
             },
             "containers": [container],
             "volumes": [
-                {"name": "work", "empty_dir": {"size_limit": "1Gi"}},
-                {"name": "scratch", "empty_dir": {"size_limit": "256Mi"}},
+                {"name": "scratch", "empty_dir": {"size_limit": "1Gi"}},
+                {"name": "tmp", "empty_dir": {"size_limit": "256Mi"}},
             ],
         }
 
@@ -185,7 +185,7 @@ class Regression(pulumi.ComponentResource):
 
         A wave that failed leaves the others to be tested. 1 (failed) is worse than 3 (unknown).
         """
-        where = ["--kubeconfig", "in-cluster", "--report-dir", "/work/reports"]
+        where = ["--kubeconfig", "in-cluster", "--report-dir", "/scratch/reports"]
         seconds = ["--timeout", str(self._config.timeout_seconds)]
         lines = [shlex.join([*test.words, *seconds, *where, "--regression"]) for test in tests]
         return "\n".join(

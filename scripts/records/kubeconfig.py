@@ -86,9 +86,10 @@ def _service_account(folder: Path) -> KubeConfig:
     """Return the pod's own way to its cluster; the token is read again when it has expired."""
     missing = [name for name in ADDRESS if not os.environ.get(name)]
     if missing:
+        verb = "is" if len(missing) == 1 else "are"
         raise UsageError(
             f"kubeconfig {IN_CLUSTER!r} is for a pod, and this is none: {' and '.join(missing)} "
-            "is not set; give a kubeconfig file, or - for standard input"
+            f"{verb} not set; give a kubeconfig file, or - for standard input"
         )
     try:
         return KubeConfig.from_service_account(folder)

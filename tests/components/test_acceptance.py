@@ -1,7 +1,5 @@
-import ast
 import re
 import shlex
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from components.site_config import SiteConfig
 from scripts.gate.cli import gate as gate_commands
 from scripts.gate.train_cli import train
 from tests.support.engine import Engine, run
+from tests.support.imports import closure
 from tests.support.stacks import ROOT, STACKS, build, raw
 
 IMAGE = f"registry.example.com/training@sha256:{'2' * 64}"
@@ -215,37 +214,6 @@ def test_a_training_that_is_not_run_is_said_not_to_be(
     config = parse(SiteConfig, settings, "file.yaml")
     run(lambda: sites.append(Site(config, stack="local")))
     assert sites[0].outputs["trainings"] == {"train": expected}
-
-
-@cache
-def closure() -> frozenset[Path]:
-    """Return the files of ours that the gate imports, directly or not."""
-    seen: set[Path] = set()
-    todo = [*ROOT.glob("scripts/gate/*.py")]
-    while todo:
-        file = todo.pop()
-        if file not in seen:
-            seen.add(file)
-            todo += [found for name in imported(file) if (found := source(name))]
-    return frozenset(seen)
-
-
-def imported(file: Path) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
-
-
-def source(module: str) -> Path | None:
-    if module.split(".", maxsplit=1)[0] not in {"components", "scripts"}:
-        return None
-    place = ROOT / module.replace(".", "/")
-    files = (place.with_suffix(".py"), place / "__init__.py")
-    return next((file for file in files if file.is_file()), None)
 
 
 def judged(file: Path) -> bool:

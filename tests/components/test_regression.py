@@ -206,6 +206,6 @@ def test_every_wave_is_tested_and_the_worst_of_them_is_told(
     for wave, line in enumerate(said, start=1):
         assert f"--wave {wave} " in line
         assert line.endswith(
-            "--timeout 3600 --kubeconfig in-cluster --report-dir /work/reports --regression"
+            "--timeout 3600 --kubeconfig in-cluster --report-dir /scratch/reports --regression"
         )
         assert "--replace" not in line
