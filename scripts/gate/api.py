@@ -134,6 +134,17 @@ class Api:
 
         self._patience.call(f"delete {kind}s", lambda: _served(kind, action))
 
+    def delete(self, kind: Kind, name: str) -> None:
+        """Delete one object; one that is gone is no mistake."""
+        try:
+            self._patience.call(
+                f"delete {kind} {name}",
+                lambda: self._client.delete(KINDS[kind], name, namespace=self._namespace),
+            )
+        except ApiError as error:
+            if error.status.code != NOT_FOUND:
+                raise
+
     def read_log(self, pod: str, container: str, read: Callable[[Iterable[str]], T]) -> T:
         """Return what ``read`` makes of the lines of a log; a broken stream is read from its start.
 

@@ -208,7 +208,7 @@ class Gate:
     def _wait(self) -> list[NodeState]:
         """Wait until the wave is Ready."""
         request, desk, shown = self._request, self._desk, -1
-        most = desk.left() if request.ready_within is None else request.ready_within
+        most = request.timeout if request.ready_within is None else request.ready_within
         end = self._clock.monotonic() + min(most, desk.left())
         while True:
             members = [node for node in desk.nodes() if node.wave == request.wave]

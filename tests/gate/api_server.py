@@ -122,7 +122,7 @@ class ApiServer(httpx2.BaseTransport):
         name = item["metadata"]["name"]
         if name in self.objects[kind]:
             return status(409, f"{name} already exists")
-        item["metadata"]["uid"] = f"uid-of-{name}"
+        item["metadata"] |= {"uid": f"uid-of-{name}", "resourceVersion": "1"}
         self.objects[kind][name] = item
         if kind in JOBS and name in self.queued:
             (item["spec"]["runPolicy"] if kind == "MPIJob" else item["spec"])["suspend"] = True
@@ -138,12 +138,14 @@ class ApiServer(httpx2.BaseTransport):
         if version not in {None, item["metadata"].get("resourceVersion")}:
             return status(409, "the object has been modified")
         merge(item, patch)
-        if version is not None:
-            item["metadata"]["resourceVersion"] = str(int(version) + 1)
+        read = item["metadata"].get("resourceVersion", "1")
+        item["metadata"]["resourceVersion"] = str(int(read) + 1)
         return httpx2.Response(200, json=item)
 
     def _delete(self, request: httpx2.Request, kind: str, rest: list[str]) -> httpx2.Response:
-        assert not rest, "the gate deletes by label only"
+        if rest:
+            assert kind == "ConfigMap", "the gate deletes Jobs by label only"
+            return httpx2.Response(200, json=self.objects[kind].pop(rest[0]))
         assert request.url.params["propagationPolicy"] == "Background"
         for item in self._selected(request, kind):
             name = item["metadata"]["name"]

@@ -60,7 +60,9 @@ def test_a_good_wave_is_one_line_on_stdout_and_a_report(
     assert result.stdout == "pass: pool train wave 1: 2 of 2 nodes open\n"
     assert result.exit_code == 0
     progress = [line.split(maxsplit=1)[1] for line in result.stderr.splitlines()]
-    assert progress[:2] == ["2 of 2 nodes Ready", "checking 2 nodes"]
+    assert progress[:2] == ["2 of 2 nodes Ready", "static: checking 2 nodes"]
+    files = sorted(path.name for path in (tmp_path / "reports").glob("gate-*"))
+    assert files == ["gate-train-1-pairs.svg", "gate-train-1.html", "gate-train-1.json"]
     report = json.loads((tmp_path / "reports" / "gate-train-1.json").read_text())
     assert (report["verdict"], len(report["nodes"])) == ("pass", 2)
     assert "canary" not in result.output + json.dumps(report)
