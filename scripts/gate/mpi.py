@@ -25,11 +25,8 @@ ROLE_LABEL: Final = "training.kubeflow.org/job-role"
 INDEX_LABEL: Final = "training.kubeflow.org/replica-index"
 """The place of a pod in the host file where the launcher is a worker too: 0 is the launcher."""
 
-SSH_PATH: Final = "/root/.ssh"
-"""Where the operator mounts the key pair that it makes for each MPIJob.
-
-At this path only it gives the files mode 0600, and ssh takes no private key that is more open.
-"""
+SSH_PATH: Final = "/etc/gate-ssh"
+"""Where the operator mounts the key pair that it makes for each MPIJob."""
 
 
 def host_names(name: str, nodes: int) -> tuple[str, ...]:

@@ -5,14 +5,16 @@
 #
 # Needs in the image: ssh, mpirun (Open MPI), getent, timeout, awk, and nccl-tests built with MPI=1.
 # Environment: GATE_JOB GATE_NODES GATE_GPUS GATE_MIN_BYTES GATE_MAX_BYTES GATE_SSH_PORT GATE_SECONDS GATE_SILENT_SECONDS.
-# From the MPI operator: the host file, in which this pod stands first, and at /root/.ssh the key pair of this MPIJob.
+# From the MPI operator: the host file, in which this pod stands first, and at /etc/gate-ssh the key pair of this MPIJob.
 set -u
 
 BINARY=${GATE_BINARY:-/opt/nccl-tests/build/all_reduce_perf}
 HOSTS=${OMPI_MCA_orte_default_hostfile:-/etc/mpi/hostfile}
-KEYS=/root/.ssh
+KEYS=/etc/gate-ssh
+# At these places on workers too (serve_ssh.sh), which call each other.
+KEY=/tmp/gate_key
 KNOWN=/tmp/gate_known_hosts
-SSH="ssh -p $GATE_SSH_PORT -i $KEYS/id_rsa -o UserKnownHostsFile=$KNOWN -o StrictHostKeyChecking=yes -o BatchMode=yes
+SSH="ssh -p $GATE_SSH_PORT -i $KEY -o UserKnownHostsFile=$KNOWN -o StrictHostKeyChecking=yes -o BatchMode=yes
  -o ConnectTimeout=5 -o LogLevel=ERROR"
 ALIVE=$(mktemp)
 AWAY=$(mktemp)
@@ -127,6 +129,10 @@ launch() {
     echo "gate: mpirun ended with exit code $code"
 }
 
-[ ! -r "$KEYS/id_rsa.pub" ] || echo "* $(cat "$KEYS/id_rsa.pub")" >"$KNOWN"
+if [ -r "$KEYS/id_rsa" ]; then
+    # A volume's files are open to all in the pod, and ssh takes no private key that is.
+    (umask 077 && cp "$KEYS/id_rsa" "$KEY")
+    echo "* $(cat "$KEYS/id_rsa.pub")" >"$KNOWN"
+fi
 wait_for_all || exit 1
 launch | condense

@@ -43,7 +43,7 @@ def test_a_collective_is_an_mpi_job_whose_launcher_works_too() -> None:
         "runLauncherAsWorker": True,
         "launcherCreationPolicy": "WaitForWorkersReady",
         "mpiImplementation": "OpenMPI",
-        "sshAuthMountPath": "/root/.ssh",
+        "sshAuthMountPath": "/etc/gate-ssh",
         "runPolicy": {
             "cleanPodPolicy": "None",
             "backoffLimit": 0,

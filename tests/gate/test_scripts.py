@@ -101,7 +101,7 @@ def test_the_launcher_starts_the_ranks_of_all_hosts_and_tells_how_it_ended(tmp_p
     assert pod.run() == ["out", "error", "gate: mpirun ended with exit code 3"]
     words = pod.arguments
     assert words.startswith(f"--allow-run-as-root --hostfile {tmp_path}/hostfile -np 32 -N 8 ")
-    assert "--mca plm_rsh_agent ssh -p 2222 -i /root/.ssh/id_rsa " in words
+    assert "--mca plm_rsh_agent ssh -p 2222 -i /tmp/gate_key " in words
     assert "-x FI_PROVIDER=efa -x NCCL_DEBUG=INFO -x NCCL_DEBUG_SUBSYS=INIT,NET,NVLS" in words
     assert words.endswith(
         "/opt/nccl-tests/build/alltoall_perf -b 1024 -e 4096 -f 2 -g 1 -c 1 -w 5 -n 20"
