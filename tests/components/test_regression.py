@@ -13,6 +13,7 @@ from components.settings import SettingsError, parse
 from components.site import Site
 from components.site_config import SiteConfig
 from scripts.gate.api import KINDS
+from tests.policies.support import analyze, messages
 from tests.support.engine import Engine, run
 from tests.support.stacks import build, raw
 
@@ -154,6 +155,17 @@ def test_it_reaches_every_kind_that_a_gate_works_with_and_no_secret(
     assert granted["pods/log"] == ["get"]
     assert "secrets" not in {**cluster_rights, **granted}
     assert all("*" not in verbs for verbs in granted.values())
+
+
+def test_the_policy_pack_has_nothing_to_say_of_it(site: Engine) -> None:
+    provider = {"defaultTags": json.dumps({"tags": config("local").names("local").tags})}
+    said = {
+        f"{each.typ} {each.name}": messages(violations)
+        for each in site.declared
+        if each.name.startswith("acceptance-regression") and not each.typ.startswith("trainyard:")
+        if (violations := analyze(each.typ, each.inputs, provider=provider))
+    }
+    assert said == {}
 
 
 def test_in_aws_it_keeps_baselines_and_nothing_else(site: Engine) -> None:
