@@ -38,6 +38,7 @@ KUEUE = ("kueue.x-k8s.io", "v1beta2")
 Flavor = create_global_resource(*KUEUE, "ResourceFlavor", "resourceflavors")
 ClusterQueue = create_global_resource(*KUEUE, "ClusterQueue", "clusterqueues")
 LocalQueue = create_namespaced_resource(*KUEUE, "LocalQueue", "localqueues")
+MPIJob = create_namespaced_resource("kubeflow.org", "v2beta1", "MPIJob", "mpijobs")
 
 T = TypeVar("T")
 
@@ -187,6 +188,41 @@ def job(name: str, *, node: str | None = None, queue: str | None = None) -> Job:
     )
 
 
+def mpijob(name: str, *, gpus: int = 0, queue: str | None = None) -> MPIJob:
+    """Make an MPIJob of two pods, the launcher being a worker too."""
+    limits = {"nvidia.com/gpu": str(gpus)} if gpus else {}
+    pod = {
+        "tolerations": [{"operator": "Exists"}],
+        "containers": [{"name": "check", "image": "any", "resources": {"limits": limits}}],
+    }
+    replica = {"replicas": 1, "restartPolicy": "Never", "template": {"spec": pod}}
+    return MPIJob(
+        metadata={
+            "name": name,
+            "namespace": "default",
+            "labels": {"kueue.x-k8s.io/queue-name": queue} if queue else {},
+        },
+        spec={
+            "runLauncherAsWorker": True,
+            "launcherCreationPolicy": "WaitForWorkersReady",
+            "slotsPerWorker": 8,
+            "mpiReplicaSpecs": {"Launcher": replica, "Worker": replica},
+        },
+    )
+
+
+def succeeded(kubernetes: Client, name: str) -> bool:
+    found = kubernetes.get(MPIJob, name, namespace="default")
+    conditions = (found.status or {}).get("conditions", [])
+    return any(each["type"] == "Succeeded" and each["status"] == "True" for each in conditions)
+
+
+def pods_of(kubernetes: Client, name: str) -> dict[str, Pod]:
+    labels = {"training.kubeflow.org/job-name": name}
+    found = kubernetes.list(Pod, namespace="default", labels=labels)
+    return {each.metadata.labels["training.kubeflow.org/job-role"]: each for each in found}
+
+
 def finished(kubernetes: Client, name: str) -> bool:
     return bool(kubernetes.get(Job, name, namespace="default").status.succeeded)
 
@@ -223,20 +259,49 @@ def test_a_job_on_a_node_completes_and_its_log_is_served(
     )
 
 
-@pytest.mark.usefixtures("nodes")
-def test_kueue_admits_a_suspended_job(kubernetes: Client) -> None:
+def test_an_mpijob_ends_with_its_launcher_and_its_workers_run_until_then(
+    nodes: list[str], kubernetes: Client
+) -> None:
+    kubernetes.create(mpijob("pair", gpus=8))
+    until(lambda: succeeded(kubernetes, "pair"), "the launcher has ended")
+    pods = pods_of(kubernetes, "pair")
+    assert {role: pod.status.phase for role, pod in pods.items()} == {
+        "launcher": "Succeeded",
+        "worker": "Running",
+    }
+    assert {pod.spec.nodeName for pod in pods.values()} == set(nodes)
+    kubernetes.delete(MPIJob, "pair", namespace="default")
+    until(lambda: not pods_of(kubernetes, "pair"), "its pods go with it")
+
+
+@pytest.fixture(scope="module")
+def queue(target: Target) -> str:
+    """Make a queue of ten pods."""
     quota = {"name": "plain", "resources": [{"name": "pods", "nominalQuota": 10}]}
     groups = [{"coveredResources": ["pods"], "flavors": [quota]}]
     queue = {"namespaceSelector": {}, "resourceGroups": groups}
     train = {"name": "train"}
-    for item in (
-        Flavor(metadata={"name": "plain"}, spec={}),
-        ClusterQueue(metadata=train, spec=queue),
-        LocalQueue(metadata=train | {"namespace": "default"}, spec={"clusterQueue": "train"}),
-    ):
-        kubernetes.create(item)
-    kubernetes.create(job("queued", queue="train"))
+    with Client(config=KubeConfig.from_file(target.home.kubeconfig)) as kubernetes:
+        for item in (
+            Flavor(metadata={"name": "plain"}, spec={}),
+            ClusterQueue(metadata=train, spec=queue),
+            LocalQueue(metadata=train | {"namespace": "default"}, spec={"clusterQueue": "train"}),
+        ):
+            kubernetes.create(item)
+    return "train"
+
+
+@pytest.mark.usefixtures("nodes")
+def test_kueue_admits_a_suspended_job(kubernetes: Client, queue: str) -> None:
+    kubernetes.create(job("queued", queue=queue))
     until(lambda: finished(kubernetes, "queued"), "the job is admitted and completes")
+
+
+@pytest.mark.usefixtures("nodes")
+def test_kueue_suspends_an_mpijob_and_admits_it(kubernetes: Client, queue: str) -> None:
+    made = kubernetes.create(mpijob("queued-mpi", queue=queue))
+    assert made["spec"]["runPolicy"]["suspend"]
+    until(lambda: succeeded(kubernetes, "queued-mpi"), "the MPIJob is admitted and completes")
 
 
 def test_a_part_that_died_is_seen_and_started_again(
