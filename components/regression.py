@@ -142,7 +142,7 @@ class Regression(pulumi.ComponentResource):
             "image": self._config.image,
             "command": ["/bin/sh", "-c", self._script(tests)],
             "env": [
-                {"name": "AWS_REGION", "value": self._names.region},
+                {"name": "AWS_DEFAULT_REGION", "value": self._names.region},
                 {"name": "HOME", "value": "/scratch"},
             ],
             "working_dir": "/scratch",

@@ -113,6 +113,8 @@ def test_its_pod_is_restricted_and_the_only_one_with_the_token(site: Engine) -> 
     }
     assert container["resources"]["limits"] == {"memory": "2Gi"}
     assert container["image"] == IMAGE
+    # boto3 reads this name of the variable only.
+    assert {"name": "AWS_DEFAULT_REGION", "value": "us-east-1"} in container["env"]
 
 
 def rules(engine: Engine, kind: str) -> dict[str, list[str]]:
