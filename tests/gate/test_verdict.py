@@ -1,0 +1,109 @@
+"""The verdict on a wave of which bad nodes were replaced."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from scripts.gate.verdict import NodeVerdict, WaveVerdict, after_replacement, for_cluster
+from scripts.verdicts import Verdict
+
+AT = datetime(2026, 12, 1, 8, tzinfo=UTC)
+LATER = datetime(2026, 12, 1, 9, tzinfo=UTC)
+ORDERED = {"node-03": "aws:///use1-az4/i-3"}
+GONE = [
+    {
+        "name": "node-03",
+        "provider_id": "aws:///use1-az4/i-3",
+        "reason": "ecc: bad",
+        "run": "r1",
+    }
+]
+
+
+def wave(run: str, verdict: Verdict, message: str, ended: datetime) -> WaveVerdict:
+    node = NodeVerdict(
+        name="node-03",
+        provider_id="aws:///use1-az4/i-3",
+        verdict=Verdict.FAIL,
+        reason="ecc: bad",
+        check={"facts": {"driver": "580"}},
+        place=("nn-top", "nn-1"),
+    )
+    return WaveVerdict(
+        run=run,
+        pool="train",
+        wave="1",
+        instance_type="p5.48xlarge",
+        image="nccl",
+        asked=14,
+        started=AT,
+        ended=ended,
+        verdict=verdict,
+        message=message,
+        nodes=[node],
+        baselines=[{"setting": "s1", "deltas": [1, 2]}],
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "kept", "message"),
+    [
+        (Verdict.PASS, Verdict.PASS, "r2", "then"),
+        (Verdict.PASS, Verdict.FAIL, "r2", "then"),
+        (Verdict.FAIL, Verdict.UNKNOWN, "r2", "then"),
+        (Verdict.FAIL, Verdict.PASS, "r2", "then"),
+        (
+            Verdict.PASS,
+            Verdict.UNKNOWN,
+            "r1",
+            (
+                "first; node-03 left for replacement, which is not proved: then; Auto Scaling "
+                "could not start another instance: no capacity"
+            ),
+        ),
+    ],
+)
+def test_the_newer_verdict_counts_but_a_replacement_that_does_not_come_shuts_no_wave(
+    first: Verdict, then: Verdict, kept: str, message: str
+) -> None:
+    trouble = "Auto Scaling could not start another instance: no capacity"
+    verdict = after_replacement(
+        wave("r1", first, "first", AT), wave("r2", then, "then", LATER), ORDERED, trouble
+    )
+    assert (verdict.run, verdict.message, verdict.ended) == (kept, message, LATER)
+    assert [each.as_json() for each in verdict.replaced] == GONE
+
+
+def test_a_second_replacement_is_added_to_the_first() -> None:
+    once = after_replacement(
+        wave("r1", Verdict.PASS, "first", AT), wave("r2", Verdict.PASS, "then", LATER), ORDERED, ""
+    )
+    twice = after_replacement(once, wave("r3", Verdict.PASS, "last", LATER), ORDERED, "")
+    assert [each.run for each in twice.replaced] == ["r1", "r2"]
+
+
+def test_warnings_are_told_on_the_line_of_the_verdict() -> None:
+    verdict = wave("r1", Verdict.PASS, "14 of 14 nodes open", AT)
+    verdict.warnings = ["all_reduce over 14 nodes: 6 % below its baseline"]
+    assert verdict.line == (
+        "pass: pool train wave 1: 14 of 14 nodes open (1 warning in the report)"
+    )
+
+
+def test_what_is_kept_in_the_cluster_has_no_captures_and_leaves_the_report_whole() -> None:
+    verdict = wave("r1", Verdict.PASS, "14 of 14 nodes open", AT)
+    small = for_cluster(verdict)
+    assert small["baselines"] == [{"setting": "s1"}]
+    assert small["nodes"] == [
+        {
+            "name": "node-03",
+            "provider_id": "aws:///use1-az4/i-3",
+            "verdict": "fail",
+            "reason": "ecc: bad",
+        }
+    ]
+    whole = verdict.as_json()
+    assert whole["baselines"] == [{"setting": "s1", "deltas": [1, 2]}]
+    assert whole["nodes"][0]["place"] == ["nn-top", "nn-1"]
+    assert json.loads(json.dumps(whole)) == whole
