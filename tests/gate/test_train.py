@@ -140,10 +140,22 @@ def test_its_pods_are_jobs_like_any_other_to_a_gate() -> None:
     assert holds_gpus({"metadata": template["metadata"], "spec": template["spec"], "status": {}})
 
 
-@pytest.mark.parametrize(("queue", "expected"), [("gate", "gate"), (None, None)])
-def test_a_job_waits_in_a_queue_if_there_is_one(queue: str | None, expected: str | None) -> None:
+@pytest.mark.parametrize(
+    ("queue", "expected"),
+    [
+        (
+            "gate",
+            {"kueue.x-k8s.io/queue-name": "gate", "kueue.x-k8s.io/priority-class": "gate"},
+        ),
+        ("train", {"kueue.x-k8s.io/queue-name": "train"}),
+        (None, {}),
+    ],
+)
+def test_a_job_waits_in_a_queue_if_there_is_one(
+    queue: str | None, expected: dict[str, str]
+) -> None:
     labels = maker(queue=queue).job("whole", 600).manifest["metadata"]["labels"]
-    assert labels.get("kueue.x-k8s.io/queue-name") == expected
+    assert {key: value for key, value in labels.items() if "kueue" in key} == expected
 
 
 @pytest.mark.parametrize("nodes", [1, 5])
