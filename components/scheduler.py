@@ -1,4 +1,4 @@
-"""The scheduler layer: Kueue, what there is to share, and the queues that share it."""
+"""The scheduler layer: Kueue, the MPI operator, what there is to share, and who shares it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
@@ -9,6 +9,7 @@ from pulumi_kubernetes import core, helm
 from pydantic import Field
 
 from components.catalog import chart
+from components.mpi_operator import MpiOperator
 from components.objects import KueueObject
 from components.quantities import count, mebibytes
 from components.settings import Problem, Section, rule
@@ -23,6 +24,16 @@ WHOLE = 100
 
 COHORT = "site"
 """Queues of one cohort lend each other what they do not use."""
+
+GATE = "gate"
+"""The gate's own queue: what proves nodes takes nothing from tenants, and waits for none."""
+
+GATE_NAMESPACE = "trainyard-gate"
+
+GATE_PRIORITIES = {
+    "gate": (2000, "Gates, for which waves of nodes wait"),
+    "gate-regression": (10, "Checks of open nodes when nothing else runs on them"),
+}
 
 PRIORITIES = {"serve": 1000, "debug": 800, "train": 500, "simulate": 100}
 """Services come before people who wait, people before long jobs, long jobs before batches."""
@@ -60,10 +71,13 @@ class SchedulerConfig(Section):
     """Queues and the controller behind them."""
 
     controller: Literal["chart", "external"] = "chart"
-    """Kueue from its chart, or one that runs beside the control plane already."""
+    """Kueue from its chart and the MPI operator, or ones that run beside the control plane."""
 
     chart: str | None = None
     """Where Kueue's chart is when not at its public place: a mirror, or a folder."""
+
+    mpi_operator: str | None = None
+    """Where the manifest of MPIJobs is when not at its public place: a mirror, or a file."""
 
     queues: tuple[QueueConfig, ...] = Field(default_factory=_usual_queues, min_length=1)
     """Queues, with the parts of the site that are their own."""
@@ -84,15 +98,18 @@ class SchedulerConfig(Section):
 
 
 class Scheduler(pulumi.ComponentResource):
-    """Kueue's objects: places, flavors, queues and priorities."""
+    """Kueue's objects: places, flavors, queues and priorities; and who runs MPIJobs."""
 
     ready: list[pulumi.Resource]
+    gate_ready: list[pulumi.Resource]
+    """What a gate's Jobs need besides their LocalQueue."""
 
     def __init__(
         self,
         name: str,
         config: SchedulerConfig,
         *,
+        region: str,
         kubeconfig: pulumi.Input[str],
         pools: Sequence[Capacity],
         opts: pulumi.ResourceOptions | None = None,
@@ -100,7 +117,14 @@ class Scheduler(pulumi.ComponentResource):
         super().__init__("trainyard:scheduler:Scheduler", name, None, opts)
         self._name, self._config = name, config
         self._own = pulumi.ResourceOptions(parent=self)
-        served = self._controller(kubeconfig) if config.controller == "chart" else []
+        served: list[pulumi.Resource] = []
+        runs: list[pulumi.Resource] = []
+        if config.controller == "chart":
+            operator = MpiOperator(
+                f"{name}-mpi-operator", region=region, source=config.mpi_operator, opts=self._own
+            )
+            served = self._controller(kubeconfig, [operator.definition])
+            runs = [operator.controller]
         self._after = pulumi.ResourceOptions(parent=self, depends_on=served)
 
         flavors = self._flavors(pools)
@@ -109,13 +133,12 @@ class Scheduler(pulumi.ComponentResource):
             for position, queue in enumerate(config.queues)
         ]
         for role, value in PRIORITIES.items():
-            KueueObject(
-                f"{name}-{role}-priority",
-                "WorkloadPriorityClass",
-                metadata={"name": role},
-                content={"value": value, "description": f"Work of the queue {role}"},
-                opts=self._after,
-            )
+            self._priority(role, value, f"Work of the queue {role}")
+        self.gate_ready = [
+            *runs,
+            self._gate_queue(pools),
+            *(self._priority(role, *told) for role, told in GATE_PRIORITIES.items()),
+        ]
         self.register_outputs({})
 
     def open_to(self, label: str, namespace: pulumi.Input[str]) -> None:
@@ -129,8 +152,20 @@ class Scheduler(pulumi.ComponentResource):
                 opts=pulumi.ResourceOptions(parent=self, depends_on=self.ready),
             )
 
-    def _controller(self, kubeconfig: pulumi.Input[str]) -> list[pulumi.Resource]:
-        """Install Kueue, and wait until its webhook answers."""
+    def open_gate(self, namespace: pulumi.Input[str]) -> pulumi.Resource:
+        """Give the gate's namespace an entrance to the gate's queue; gates wait for it."""
+        return KueueObject(
+            f"{self._name}-{GATE}-entrance",
+            "LocalQueue",
+            metadata={"name": GATE, "namespace": namespace},
+            content={"spec": {"clusterQueue": GATE}},
+            opts=pulumi.ResourceOptions(parent=self, depends_on=self.gate_ready),
+        )
+
+    def _controller(
+        self, kubeconfig: pulumi.Input[str], after: Sequence[pulumi.Resource]
+    ) -> list[pulumi.Resource]:
+        """Install Kueue once its kinds of jobs are there, and wait until its webhook answers."""
         where, version = chart("kueue")
         namespace = core.v1.Namespace(
             f"{self._name}-kueue",
@@ -158,7 +193,7 @@ class Scheduler(pulumi.ComponentResource):
                     },
                 }
             },
-            opts=self._own,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=list(after)),
         )
         served = local.Command(
             f"{self._name}-webhook",
@@ -209,6 +244,63 @@ class Scheduler(pulumi.ComponentResource):
             )
         return flavors
 
+    def _priority(self, name: str, value: int, description: str) -> pulumi.Resource:
+        return KueueObject(
+            f"{self._name}-{name}-priority",
+            "WorkloadPriorityClass",
+            metadata={"name": name},
+            content={"value": value, "description": description},
+            opts=self._after,
+        )
+
+    def _gate_queue(self, pools: Sequence[Capacity]) -> pulumi.Resource:
+        """Let gates use all of every pool, besides what tenants have of it.
+
+        They look at nodes that no tenant may use yet, and at open ones only while those are idle.
+        The flavors know a pool by its label alone, for its nodes have not passed.
+        """
+        flavors = {
+            pool.pool: KueueObject(
+                f"{self._name}-{_gate_flavor(pool)}",
+                "ResourceFlavor",
+                metadata={"name": _gate_flavor(pool)},
+                content={"spec": {"nodeLabels": {"trainyard.dev/pool": pool.pool}}},
+                opts=self._after,
+            )
+            for pool in pools
+        }
+        covered = _covered(pools)
+        members = [
+            {
+                "name": _gate_flavor(pool),
+                "resources": [
+                    {
+                        "name": resource,
+                        "nominalQuota": _quantity(resource, pool.amounts.get(resource, 0)),
+                    }
+                    for resource in covered
+                ],
+            }
+            for pool in pools
+        ]
+        return KueueObject(
+            f"{self._name}-{GATE}",
+            "ClusterQueue",
+            metadata={"name": GATE},
+            content={
+                "spec": {
+                    "namespaceSelector": {
+                        "matchLabels": {"kubernetes.io/metadata.name": GATE_NAMESPACE}
+                    },
+                    "queueingStrategy": "BestEffortFIFO",
+                    # A wave that waits goes before checks that can be made at any time.
+                    "preemption": {"withinClusterQueue": "LowerPriority"},
+                    "resourceGroups": [{"coveredResources": covered, "flavors": members}],
+                }
+            },
+            opts=pulumi.ResourceOptions(parent=self, depends_on=list(flavors.values())),
+        )
+
     def _queue(
         self,
         queue: QueueConfig,
@@ -217,7 +309,7 @@ class Scheduler(pulumi.ComponentResource):
         flavors: Mapping[str, pulumi.Resource],
     ) -> pulumi.Resource:
         shares = [other.share for other in self._config.queues]
-        covered = list(dict.fromkeys(resource for pool in pools for resource in pool.amounts))
+        covered = _covered(pools)
         limit = {} if queue.borrow else {"borrowingLimit": "0"}
         members = [
             {
@@ -273,6 +365,16 @@ def share(amount: int, percents: Sequence[int]) -> list[int]:
 
 def _quantity(resource: str, amount: int) -> str:
     return mebibytes(amount) if resource in MEMORY else count(amount)
+
+
+def _covered(pools: Sequence[Capacity]) -> list[str]:
+    """Return the resources that any pool has."""
+    return list(dict.fromkeys(resource for pool in pools for resource in pool.amounts))
+
+
+def _gate_flavor(pool: Capacity) -> str:
+    # No pool has a dot in its name, so this is no other pool's own flavor.
+    return f"{GATE}.{pool.pool}"
 
 
 def _topology(pool: Capacity) -> str:

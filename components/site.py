@@ -127,6 +127,7 @@ class Site(pulumi.ComponentResource):
         self._scheduler = Scheduler(
             "scheduler",
             config.scheduler,
+            region=config.region,
             kubeconfig=self._control_plane.kubeconfig,
             pools=[pool.capacity_to_share for pool in config.pools],
             opts=self._inside,
@@ -141,9 +142,12 @@ class Site(pulumi.ComponentResource):
             after=devices.ready,
             opts=self._inside,
         )
-        # No tenant may have the name of this namespace, so the labels are free.
+        gates = self._acceptance.namespace
         self._acceptance.needs(
-            self._storage.claim("trainyard-gate", self._acceptance.namespace),
+            # No tenant may have the name of this namespace, so the label is free.
+            self._storage.claim("trainyard-gate", gates),
+            self._scheduler.open_gate(gates),
+            *self._scheduler.gate_ready,
         )
 
     def _pools(self) -> None:

@@ -216,7 +216,14 @@ class SiteConfig(Section):
     def _tenants_are_known(self) -> Iterator[Problem]:
         names = [tenant.name for tenant in self.tenants]
         services = [self.inference.name] if self.inference else []
-        taken = {"kube-system", "default", "kueue-system", "trainyard-gate", *services}
+        taken = {
+            "kube-system",
+            "default",
+            "kueue-system",
+            "mpi-operator",
+            "trainyard-gate",
+            *services,
+        }
         for position, name in enumerate(names):
             if name in taken or name in names[:position]:
                 yield Problem(

@@ -25,6 +25,7 @@ __all__ = [
     "image",
     "instance_type",
     "instance_types",
+    "manifest",
     "releases",
 ]
 
@@ -234,6 +235,11 @@ def chart(name: str) -> tuple[str, str]:
     """Return where the chart ``name`` is, and its pinned version."""
     row = _rows("versions.yaml")["charts"][name]
     return row["chart"], row["version"]
+
+
+def manifest(name: str) -> str:
+    """Return where the pinned manifest ``name`` is."""
+    return _rows("versions.yaml")["manifests"][name]["manifest"]
 
 
 @cache
