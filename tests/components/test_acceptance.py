@@ -124,6 +124,15 @@ def test_a_gate_checks_the_storage_that_is_sold_and_keeps_baselines(site: Engine
     assert site.urn("acceptance-baselines", "BucketServerSideEncryptionConfiguration") in waits
 
 
+def test_a_gate_waits_for_its_queue_and_its_priorities(site: Engine) -> None:
+    waits = site.dependencies[site.urn("acceptance-train-1", "Command")]
+    assert site.urn("scheduler-gate-entrance", "LocalQueue") in waits
+    assert site.urn("scheduler-gate", "ClusterQueue") in waits
+    assert site.urn("scheduler-gate-regression-priority", "WorkloadPriorityClass") in waits
+    entrance = site.named("scheduler-gate-entrance", "LocalQueue")
+    assert entrance["metadata"] == {"name": "gate", "namespace": "trainyard-gate"}
+
+
 def test_baselines_never_expire_and_are_kept_in_production_with_their_site() -> None:
     for stack, goes in (("local", True), ("prod", None)):
         engine = run(lambda stack=stack: build(stack) and None, stack=stack)
