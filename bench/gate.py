@@ -1,13 +1,12 @@
 """What the gate takes at full size: a wave of p5.48xlarge on the embedded target, with faults.
 
 Starts a target in a folder of its own, registers the nodes of a wave as their kubelets would, and
-gives the gate a queue. Then, for each number of faults: fresh nodes, faults of ten kinds drawn by a
-seed, and one ``yard gate run`` with DCGM's diagnostics. Prints whether it found exactly those, and
+gives the gate a queue. Then, for each number of faults: fresh nodes, faults of 13 kinds drawn by a seed, and one ``yard gate run`` with DCGM's diagnostics. Prints whether it found exactly those, and
 what that took. What runs is real but for the nodes, whose pods end after a second, so the seconds
 are those of the control plane and of the gate; the gate's own are seconds of the processor. Takes
 some minutes for each number of faults on two cores. Everything is removed in the end.
 
-    .venv/bin/python bench/gate.py [--nodes 1024] [--faults 0,1,4,16] [--seed 1] [--json]
+    .venv/bin/python bench/gate.py [--nodes 1024] [--faults 0,1,4,16] [--seed 1] [--json] [--watch]
 """
 
 import argparse
@@ -99,10 +98,11 @@ class Result:
 class Bench:
     """A target of its own, with a pool of simulated nodes and a queue for the gate."""
 
-    def __init__(self, root: Path, nodes: int) -> None:
+    def __init__(self, root: Path, nodes: int, *, watch: bool) -> None:
         self._home = Home(root / "home")
         self._reports = root / "reports"
         self._nodes = nodes
+        self._watch = watch
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("AWS_", "PULUMI_"))}
         self._environment = {
             **kept,
@@ -133,8 +133,8 @@ class Bench:
         chance = random.Random(f"{seed}/{count}")  # noqa: S311 - nothing is kept secret by it
         with Api(self._home) as api:
             names = self._register(api, wave)
-            kinds = [KINDS[number % len(KINDS)] for number in range(count)]
-            chance.shuffle(kinds)
+            order = chance.sample(KINDS, len(KINDS))
+            kinds = [order[number % len(order)] for number in range(count)]
             bad = dict(zip(chance.sample(names, count), kinds, strict=True))
             self._spoil(api, bad)
             self._wait(api, names)
@@ -145,7 +145,7 @@ class Bench:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         report = self._reports / f"gate-{POOL}-{wave}.json"
         if not report.exists():
-            sys.exit(f"the gate left no report:\n{done.stdout}\n{done.stderr}")
+            sys.exit(f"the gate left no report:\n{done.stdout}\n{done.stderr or ''}")
         return _result(
             json.loads(report.read_text(encoding="utf-8")),
             bad,
@@ -165,7 +165,8 @@ class Bench:
             cwd=ROOT,
             env=self._environment,
             check=False,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=None if self._watch else subprocess.PIPE,
             text=True,
             timeout=LIMIT_SECONDS,
         )
@@ -338,10 +339,11 @@ def main() -> None:
     given.add_argument("--faults", default="0,1,4,16", help="numbers of bad nodes, with commas")
     given.add_argument("--seed", type=int, default=1)
     given.add_argument("--json", action="store_true", help="print results as JSON")
+    given.add_argument("--watch", action="store_true", help="let the gate's own lines through")
     asked = given.parse_args()
     results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="trainyard-bench-") as folder:
-        bench = Bench(Path(folder), asked.nodes)
+        bench = Bench(Path(folder), asked.nodes, watch=asked.watch)
         try:
             started = dt.datetime.now(dt.UTC)
             bench.start()
