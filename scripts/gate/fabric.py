@@ -112,7 +112,13 @@ class Fabric:
         large = any(len(group) > SMALL_RUN_NODES for group in asked.groups)
         seconds = desk.seconds(LARGE_RUN_SECONDS if large else SMALL_RUN_SECONDS)
         jobs = [
-            desk.maker.all_reduce(f"{asked.label}-{index}", group, seconds, asked.collective)
+            desk.maker.all_reduce(
+                f"{asked.label}-{index}",
+                group,
+                seconds,
+                asked.collective,
+                others=self._others(group),
+            )
             for index, group in enumerate(asked.groups)
         ]
 
@@ -127,6 +133,18 @@ class Fabric:
             lone=desk.request.nodes == 1,
         )
         return desk.run(asked.stage, _round(asked), jobs, seconds, reader.read, reader.end)
+
+    def _others(self, group: Sequence[str]) -> set[str] | None:
+        """Return the other nodes of the wave; None for a small group or one of several waves."""
+        if len(group) <= SMALL_RUN_NODES:
+            return None
+        wave = self._desk.request.wave
+        members = {
+            node.name
+            for node in self._desk.cluster.nodes(self._desk.request.pool)
+            if node.wave == wave
+        }
+        return members.difference(group) if members.issuperset(group) else None
 
 
 def _round(asked: Round) -> str:

@@ -1,7 +1,7 @@
 """The manifests of the gate's Jobs. Pure: from names and the catalog to plain data."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -43,6 +43,7 @@ ROUND_LABEL: Final = "trainyard.dev/round"
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 POOL_LABEL: Final = "trainyard.dev/pool"
+WAVE_LABEL: Final = "trainyard.dev/wave"
 
 QUEUE: Final = "gate"
 PRIORITY: Final = "gate"
@@ -174,7 +175,7 @@ class JobMaker:
         ``check`` names it: the label by which such Jobs are found.
         """
         pod = self._pod(
-            check, [node], script=script, environment=environment, capabilities=capabilities
+            check, _on([node]), script=script, environment=environment, capabilities=capabilities
         )
         pod["volumes"] += map(dict, volumes)
         pod["containers"][0]["volumeMounts"] += map(dict, mounts)
@@ -193,16 +194,25 @@ class JobMaker:
         return GateJob(meta["name"], (node,), manifest)
 
     def all_reduce(
-        self, label: str, nodes: Sequence[str], seconds: float, collective: str = "all_reduce"
+        self,
+        label: str,
+        nodes: Sequence[str],
+        seconds: float,
+        collective: str = "all_reduce",
+        *,
+        others: Collection[str] | None = None,
     ) -> GateJob:
         """Return the MPIJob that runs one collective over ``nodes``; rank 0 launches it.
 
         It is an all-reduce if nothing else is asked for, and its pods carry that name in any case.
+        ``others`` are all the other nodes of the wave, where ``nodes`` are nearly all of it.
         """
         sizes, gpus = sweep(self.instance), accelerator(self.instance).count
         meta = self._meta(label, ALL_REDUCE)
+        shorter = others is not None and len(others) < len(nodes)
+        where = _all_but(others or (), self.wave) if shorter else _on(nodes)
         launcher = self._rank(
-            nodes,
+            where,
             "all_reduce.sh",
             {
                 "GATE_JOB": meta["name"],
@@ -215,7 +225,7 @@ class JobMaker:
                 "GATE_BINARY": f"{NCCL_TESTS}/{collective}_perf",
             },
         )
-        worker = self._rank(nodes, "serve_ssh.sh", {})
+        worker = self._rank(where, "serve_ssh.sh", {})
         # Where no queue starts it, the launcher is made once all workers take connections.
         worker["containers"][0]["readinessProbe"] = {
             "tcpSocket": {"port": SSH_PORT},
@@ -233,11 +243,11 @@ class JobMaker:
         )
         return GateJob(meta["name"], tuple(nodes), manifest)
 
-    def _rank(self, nodes: Sequence[str], script: str, environment: Mapping[str, str]) -> Manifest:
+    def _rank(self, where: Manifest, script: str, environment: Mapping[str, str]) -> Manifest:
         """Return the spec of a pod that holds the ranks of one node."""
         return self._pod(
             ALL_REDUCE,
-            nodes,
+            where,
             script=script,
             environment={"GATE_SSH_PORT": str(SSH_PORT), **environment},
             capabilities=["IPC_LOCK"],
@@ -263,7 +273,7 @@ class JobMaker:
     def _pod(
         self,
         check: str,
-        nodes: Sequence[str],
+        where: Manifest,
         *,
         script: str,
         environment: Mapping[str, str],
@@ -296,7 +306,7 @@ class JobMaker:
             "terminationGracePeriodSeconds": 5,
             # By this Kueue finds the flavor of the pool; the affinity names the nodes themselves.
             "nodeSelector": {POOL_LABEL: self.pool},
-            "affinity": _on(nodes),
+            "affinity": where,
             "tolerations": [dict(toleration) for toleration in TOLERATIONS],
             "containers": [container],
             "volumes": [
@@ -316,12 +326,27 @@ def _round(label: str) -> str:
 
 def _on(nodes: Sequence[str]) -> Manifest:
     """Require these nodes. A field selector takes one name, so each has a term of its own."""
-    terms = [
-        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]}
-        for name in nodes
-    ]
+    return _affinity([{"matchFields": [_name("In", name)]} for name in nodes])
+
+
+def _all_but(others: Collection[str], wave: str) -> Manifest:
+    """Require the nodes of a wave but ``others``.
+
+    A thousand names in each of a thousand pods would be some hundred megabytes.
+    """
+    term: Manifest = {"matchExpressions": [{"key": WAVE_LABEL, "operator": "In", "values": [wave]}]}
+    if others:
+        term["matchFields"] = [_name("NotIn", name) for name in sorted(others)]
+    return _affinity([term])
+
+
+def _affinity(terms: Sequence[Manifest]) -> Manifest:
     return {
         "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [*terms]}
         }
     }
+
+
+def _name(operator: str, name: str) -> Manifest:
+    return {"key": "metadata.name", "operator": operator, "values": [name]}

@@ -15,7 +15,7 @@ from scripts.nccl.text import names, words
 from scripts.node.judge import NodeJudgement
 from scripts.verdicts import Verdict
 
-__all__ = ["Decision", "decide"]
+__all__ = ["BEFORE", "Decision", "decide"]
 
 BEFORE = "passed in an earlier run"
 

@@ -13,12 +13,13 @@ from scripts.gate.checks import NodeChecks, joined
 from scripts.gate.desk import Desk
 from scripts.gate.fabric import Fabric, Floors
 from scripts.gate.history import History, known_of
+from scripts.gate.idle import idle
 from scripts.gate.isolate import allowance
 from scripts.gate.jobs import accelerator
 from scripts.gate.journal import Journal
 from scripts.gate.keep import Keep, Logs
 from scripts.gate.memory import Memory
-from scripts.gate.outcome import decide
+from scripts.gate.outcome import BEFORE, decide
 from scripts.gate.ports import Cluster, Mark, NodeState, Progress
 from scripts.gate.prove import SWEEP_NODES, Plan, Proof, prove
 from scripts.gate.reasons import ALONE, LONELY
@@ -39,6 +40,10 @@ STATES: Final[TypeAdapter[list[NodeState]]] = TypeAdapter(list[NodeState])
 
 class _NeverReadyError(UnknownError):
     """The wave did not get Ready; the verdict says so."""
+
+
+class _NothingToTestError(Exception):
+    """A test of the schedule finds no idle node; that is no fault."""
 
 
 class Gate:
@@ -112,6 +117,8 @@ class Gate:
             self._flow()
         except _NeverReadyError:
             self._progress(self.verdict.message)
+        except _NothingToTestError as idle_wave:
+            return self._untested(str(idle_wave))
         except UnknownError as error:
             self._give_up(error)
         finally:
@@ -121,6 +128,13 @@ class Gate:
             self._cluster.clean(self._desk.maker.labels)
         except UnknownError as error:
             self._give_up(error)
+        return self.verdict
+
+    def _untested(self, message: str) -> WaveVerdict:
+        """Leave everything as it is, also what the last gate said of the wave."""
+        self.verdict.verdict, self.verdict.message = Verdict.PASS, message
+        self._progress(message)
+        self._journal.close()
         return self.verdict
 
     def _give_up(self, error: UnknownError) -> None:
@@ -202,8 +216,36 @@ class Gate:
         verdict.baselines, verdict.warnings = list(told.baselines), list(told.warnings)
 
     def _members(self) -> list[NodeState]:
+        """Return the nodes of the wave; those that are to be tested have not passed, or no more."""
+        request = self._request
+        if request.regression:
+            return self._idle_members()
         members = self._wait()
-        return self._shut_idle(members) if self._request.again else members
+        if not request.again:
+            return members
+        passed = {node.name for node in members if node.passed}
+        busy = self._cluster.busy(passed) if passed else set[str]()
+        if busy:
+            self._progress(f"{words(len(busy), 'node')} with jobs stay as they are: {names(busy)}")
+        return self._shut(members, passed - busy)
+
+    def _idle_members(self) -> list[NodeState]:
+        """Take what nobody uses, and wait for nobody.
+
+        Raises
+        ------
+        _NothingToTestError
+            If that is too little to test.
+        """
+        members = [node for node in self._desk.nodes() if node.wave == self._request.wave]
+        busy = self._cluster.busy({node.name for node in members})
+        partners = self._idle_open([node.name for node in members])
+        found = idle(members, busy, len(partners), self._request.nodes)
+        if found.message:
+            raise _NothingToTestError(found.message)
+        ready = [node for node in members if node.ready]
+        self._require_type(ready)
+        return self._shut(ready, found.shut)
 
     def _wait(self) -> list[NodeState]:
         """Wait until the wave is Ready."""
@@ -224,17 +266,20 @@ class Gate:
                 raise _NeverReadyError
             self._clock.sleep(POLL_SECONDS)
 
-    def _shut_idle(self, members: Sequence[NodeState]) -> list[NodeState]:
-        """Shut the open nodes on which nothing runs, so that no job comes between their tests."""
-        passed = {node.name for node in members if node.passed}
-        busy = self._cluster.busy(passed) if passed else set[str]()
-        if busy:
-            self._progress(f"{words(len(busy), 'node')} with jobs stay as they are: {names(busy)}")
-        for name in sorted(passed - busy):
-            self._cluster.mark(name, Mark.HOLD, f"is proved again (run {self._request.run})")
-        return [
-            replace(node, passed=False) if node.name in passed - busy else node for node in members
-        ]
+    def _shut(self, members: Sequence[NodeState], free: Collection[str]) -> list[NodeState]:
+        """Shut open nodes on which nothing runs, so that no job comes between their tests.
+
+        A node on which one came all the same, before it was shut, is opened again.
+        """
+        run = self._request.run
+        for name in sorted(free):
+            self._cluster.mark(name, Mark.HOLD, f"is proved again (run {run})")
+        late = self._cluster.busy(free) if free else set[str]()
+        for name in sorted(late):
+            self._progress(f"a job has come to {name}, so it stays open")
+            self._cluster.mark(name, Mark.OPEN, f"{BEFORE} (run {run})")
+        shut = set(free) - late
+        return [replace(node, passed=node.passed and node.name not in shut) for node in members]
 
     def _never_ready(
         self, members: Sequence[NodeState], ready: Sequence[NodeState], waited: float
@@ -313,6 +358,12 @@ class Gate:
 
         As many as a wave can need: a witness for each that may be bad, or company for a sweep.
         """
+        most = SWEEP_NODES + allowance(self._request.nodes)
+        return self._cluster.borrow(
+            self._idle_open(besides), most, self._request.run, self._desk.left()
+        )
+
+    def _idle_open(self, besides: Collection[str]) -> list[str]:
         found = [
             node.name
             for node in self._desk.nodes()
@@ -322,6 +373,4 @@ class Gate:
             and node.instance_type == self._request.instance.name
         ]
         busy = self._cluster.busy(found) if found else set[str]()
-        idle = [name for name in found if name not in busy]
-        most = SWEEP_NODES + allowance(self._request.nodes)
-        return self._cluster.borrow(idle, most, self._request.run, self._desk.left())
+        return [name for name in found if name not in busy]

@@ -162,9 +162,10 @@ class Runner:
 def _ranked(job: GateJob, state: Standing) -> GateJob | None:
     """Return a Job with its nodes in the order of ranks; None while some pod has no node.
 
-    The scheduler may put any pod on any of the nodes, and a log names pods.
+    The scheduler may put any pod on any of the nodes, and a log names pods. None also where a node
+    has come in between that the Job was not made for.
     """
-    if len(state.nodes) == len(job.nodes):
+    if set(state.nodes) == set(job.nodes):
         return replace(job, nodes=state.nodes)
     return job if len(job.nodes) == 1 else None
 

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -221,3 +222,50 @@ def test_a_type_without_nvidia_gpus_is_refused() -> None:
     assert str(caught.value) == (
         "trn2.48xlarge has no NVIDIA GPU; the gate proves NVIDIA nodes only"
     )
+
+
+@pytest.mark.parametrize(
+    ("others", "term"),
+    [
+        (
+            set[str](),
+            {
+                "matchExpressions": [
+                    {"key": "trainyard.dev/wave", "operator": "In", "values": ["2"]}
+                ]
+            },
+        ),
+        (
+            {"z", "y"},
+            {
+                "matchExpressions": [
+                    {"key": "trainyard.dev/wave", "operator": "In", "values": ["2"]}
+                ],
+                "matchFields": [
+                    {"key": "metadata.name", "operator": "NotIn", "values": ["y"]},
+                    {"key": "metadata.name", "operator": "NotIn", "values": ["z"]},
+                ],
+            },
+        ),
+    ],
+)
+def test_nearly_a_whole_wave_is_told_by_who_is_not_of_it(
+    others: set[str], term: dict[str, Any]
+) -> None:
+    job = maker().all_reduce("w1-0", ["a", "b", "c"], 600, others=others)
+    for template in templates(job.manifest):
+        affinity = template["spec"]["affinity"]["nodeAffinity"]
+        required = affinity["requiredDuringSchedulingIgnoredDuringExecution"]
+        assert required == {"nodeSelectorTerms": [term]}
+
+
+def test_a_small_part_of_a_wave_is_told_by_name() -> None:
+    job = maker().all_reduce("w1-0", ["a"], 600, others={"b", "c"})
+    [template] = templates(job.manifest)
+    affinity = template["spec"]["affinity"]["nodeAffinity"]
+    required = affinity["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert required == {
+        "nodeSelectorTerms": [
+            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}
+        ]
+    }

@@ -1,0 +1,111 @@
+"""Tests of nodes that are open already: by hand, and on a schedule."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+
+import pytest
+from typing_extensions import override
+
+from components.catalog import instance_type
+from scripts.gate.ports import Mark
+from scripts.gate.request import Request
+from scripts.gate.run import Gate
+from scripts.gate.verdict import WaveVerdict
+from scripts.verdicts import Verdict
+from tests.gate.fake import IMAGE, FakeCluster, FakeTime, run_gate
+
+
+@dataclass
+class Busy(FakeCluster):
+    """A cluster to which a job comes between two looks at it."""
+
+    comes_to: set[str] = field(default_factory=set)
+    looks: int = 0
+
+    @override
+    def busy(self, names: Collection[str]) -> set[str]:
+        self.looks += 1
+        if self.looks > 1:
+            self.busy_nodes |= self.comes_to
+        return super().busy(names)
+
+
+def regression(cluster: FakeCluster, nodes: int, lines: list[str] | None = None) -> WaveVerdict:
+    request = Request(
+        run="20261201-080000-ab12",
+        pool="train",
+        wave="1",
+        nodes=nodes,
+        instance=instance_type("p5.48xlarge"),
+        image=IMAGE,
+        namespace="trainyard-gate",
+        timeout=3600,
+        again=True,
+        regression=True,
+        queue="gate",
+    )
+    said = [] if lines is None else lines
+    return Gate(request, cluster, said.append, FakeTime().clock()).run()
+
+
+def test_a_test_of_the_schedule_takes_idle_nodes_and_waits_for_nobody() -> None:
+    cluster = FakeCluster(quick=True)
+    names = cluster.add(6, passed=True)
+    cluster.busy_nodes = {"node-01"}
+    cluster.states["node-05"] = replace(cluster.states["node-05"], ready=False)
+    verdict = regression(cluster, 6)
+    assert verdict.line == (
+        "pass: pool train wave 1: 5 of 5 nodes open, 1 of them since an earlier run"
+    )
+    assert cluster.marked(Mark.OPEN) == [name for name in names if name[-1] in "0234"]
+
+
+def test_its_jobs_have_the_lowest_priority() -> None:
+    cluster = FakeCluster(quick=True)
+    cluster.add(2, passed=True)
+    regression(cluster, 2)
+    known = {
+        job.manifest["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] for job in cluster.jobs
+    }
+    assert known == {"gate-regression"}
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_a_wave_in_use_is_no_fault_and_nothing_is_written(*, passed: bool) -> None:
+    cluster = FakeCluster()
+    names = cluster.add(3, passed=True)
+    cluster.busy_nodes = set(names)
+    if not passed:
+        for name in names:
+            cluster.states[name] = replace(cluster.states[name], ready=False)
+    lines: list[str] = []
+    verdict = regression(cluster, 3, lines)
+    text = (
+        "nothing to test: jobs run on 3 of 3 nodes"
+        if passed
+        else ("nothing to test: jobs run on 0 of 3 nodes, and 3 are not Ready")
+    )
+    assert verdict.line == f"pass: pool train wave 1: {text}"
+    assert lines == [text]
+    assert (cluster.marks, cluster.stored, cluster.jobs) == ({}, {}, [])
+
+
+def test_a_job_that_comes_before_its_node_is_shut_keeps_it() -> None:
+    cluster = Busy(quick=True, comes_to={"node-02"})
+    cluster.add(4, passed=True)
+    lines: list[str] = []
+    verdict = run_gate(cluster, 4, again=True, lines=lines)
+    assert "a job has come to node-02, so it stays open" in lines
+    assert verdict.line == (
+        "pass: pool train wave 1: 4 of 4 nodes open, 1 of them since an earlier run"
+    )
+    assert verdict.verdict is Verdict.PASS
+    assert cluster.marks["node-02"] == (
+        Mark.OPEN,
+        "passed in an earlier run (run 20261201-080000-ab12)",
+    )
+    assert {name for groups in cluster.rounds for group in groups for name in group} == {
+        "node-00",
+        "node-01",
+        "node-03",
+    }
