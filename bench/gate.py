@@ -1,10 +1,11 @@
 """What the gate takes at full size: a wave of p5.48xlarge on the embedded target, with faults.
 
 Starts a target in a folder of its own, registers the nodes of a wave as their kubelets would, and
-gives the gate a queue. Then, for each number of faults: fresh nodes, faults of 13 kinds drawn by a seed, and one ``yard gate run`` with DCGM's diagnostics. Prints whether it found exactly those, and
+gives the gate a queue. Then, for each number of faults: fresh nodes, faults of 13 kinds drawn by a
+seed, and one ``yard gate run`` with DCGM's diagnostics. Prints whether it found exactly those, and
 what that took. What runs is real but for the nodes, whose pods end after a second, so the seconds
-are those of the control plane and of the gate; the gate's own are seconds of the processor. Takes
-some minutes for each number of faults on two cores. Everything is removed in the end.
+are those of the control plane and of the gate; the gate's own are seconds of the processor. On two
+cores a run over 128 nodes takes three minutes. Everything is removed in the end.
 
     .venv/bin/python bench/gate.py [--nodes 1024] [--faults 0,1,4,16] [--seed 1] [--json] [--watch]
 """
