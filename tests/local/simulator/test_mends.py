@@ -137,6 +137,32 @@ def test_a_bucket_with_object_lock_keeps_versions_and_its_rule(account: Account)
     )
 
 
+def test_a_bucket_denies_what_its_policy_denies_and_not_what_it_denies_without_tls(
+    account: Account, bucket: str
+) -> None:
+    s3 = account.client("s3")
+    everything = {
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "s3:*",
+        "Resource": [f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/*"],
+    }
+    without_tls = {**everything, "Condition": {"Bool": {"aws:SecureTransport": "false"}}}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [without_tls]})
+    s3.put_bucket_policy(Bucket=bucket, Policy=policy)
+    assert s3.get_bucket_policy(Bucket=bucket)["Policy"] == policy
+    s3.put_object(Bucket=bucket, Key="a", Body=b"b")
+    s3.delete_object(Bucket=bucket, Key="a")
+
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [without_tls, everything]})
+    s3.put_bucket_policy(Bucket=bucket, Policy=policy)
+    assert refusal(s3.put_object, Bucket=bucket, Key="a", Body=b"b")[0] == "403"
+    s3.delete_bucket_policy(Bucket=bucket)
+    assert refusal(s3.get_bucket_policy, Bucket=bucket)[0] == "NoSuchBucketPolicy"
+    s3.put_object(Bucket=bucket, Key="a", Body=b"b")
+    s3.delete_object(Bucket=bucket, Key="a")
+
+
 def test_a_bucket_with_objects_or_a_broken_policy_is_refused(account: Account, bucket: str) -> None:
     s3 = account.client("s3")
     assert refusal(s3.put_bucket_policy, Bucket=bucket, Policy="{") == (

@@ -10,6 +10,9 @@ __all__ = ["create_bucket", "delete_bucket", "get_lifecycle", "put_lifecycle"]
 LIFECYCLE = "s3:lifecycle"
 """Lifecycle configurations by bucket."""
 
+POLICIES = "s3:policy"
+"""Policies by bucket."""
+
 EVERYWHERE = "aws"
 """Bucket names are known in all regions, so their records are under none."""
 
@@ -34,6 +37,10 @@ ALL_BLOCKED = {
 
 def _kept(call: Call) -> dict[str, Record]:
     return call.records.table(call.account, EVERYWHERE, LIFECYCLE)
+
+
+def _policies(call: Call) -> dict[str, Record]:
+    return call.records.table(call.account, EVERYWHERE, POLICIES)
 
 
 @answers("s3", "CreateBucket")
@@ -75,7 +82,8 @@ def delete_encryption(call: Call) -> Answer:
 def delete_bucket(call: Call) -> Answer:
     """Delete an empty bucket."""
     answer = call.forward()
-    _kept(call).pop(call.params["Bucket"], None)
+    for kept in (_kept(call), _policies(call)):
+        kept.pop(call.params["Bucket"], None)
     return answer
 
 
@@ -107,15 +115,37 @@ def delete_lifecycle(call: Call) -> Answer:
 
 @answers("s3", "PutBucketPolicy")
 def put_policy(call: Call) -> Answer:
-    """Refuse a policy that is no JSON, or that opens a bucket that is closed to the public."""
-    call.ask("s3", "HeadBucket", Bucket=call.params["Bucket"])
+    """Refuse a policy that is no JSON; enforce what of it stands without a condition.
+
+    moto looks at no condition, so it would deny everybody what the policy denies without TLS.
+    """
+    bucket, text = call.params["Bucket"], call.params["Policy"]
+    call.ask("s3", "HeadBucket", Bucket=bucket)
     try:
-        json.loads(call.params["Policy"])
+        policy = json.loads(text)
     except ValueError:
         raise AwsError(
             "MalformedPolicy", "Policies must be valid JSON and the first byte must be '{'"
         ) from None
-    return call.forward()
+    plain = [each for each in policy.get("Statement", []) if "Condition" not in each]
+    enforced = json.dumps({**policy, "Statement": plain})
+    answer = call.ask_moto("s3", "PutBucketPolicy", Bucket=bucket, Policy=enforced)
+    _policies(call)[bucket] = {"Policy": text}
+    return answer
+
+
+@answers("s3", "GetBucketPolicy")
+def get_policy(call: Call) -> Answer:
+    """Read the whole policy back."""
+    return {**call.forward(), **_policies(call).get(call.params["Bucket"], {})}
+
+
+@answers("s3", "DeleteBucketPolicy")
+def delete_policy(call: Call) -> Answer:
+    """Take the policy away."""
+    answer = call.forward()
+    _policies(call).pop(call.params["Bucket"], None)
+    return answer
 
 
 @answers("s3", "PutBucketVersioning")
