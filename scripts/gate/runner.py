@@ -1,7 +1,8 @@
 """Runs Jobs and MPIJobs side by side over a Kubernetes API, and reads what they say."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
@@ -24,9 +25,12 @@ JOB_KINDS: Final[tuple[JobKind, ...]] = ("Job", "MPIJob")
 CREATORS: Final = 8
 """Objects that are created at a time: one by one, a thousand take as long as a test."""
 
+READERS: Final = 8
+"""Logs that are read at a time: each waits for its kubelet, and a thousand in a row for minutes."""
+
 POLL_SECONDS: Final = 1.0
-POLL_SECONDS_PER_JOB: Final = 0.02
-LONGEST_POLL_SECONDS: Final = 10.0
+POLL_SECONDS_PER_JOB: Final = 0.01
+LONGEST_POLL_SECONDS: Final = 5.0
 """A poll lists every pod of the run, each with the text of its script: some 10 KB."""
 
 OPERATOR_SECONDS: Final = 120
@@ -48,14 +52,9 @@ class Runner:
 
     def create(self, manifests: Sequence[Manifest]) -> None:
         """Create objects, some at a time; what exists already is left as it is."""
-        with ThreadPoolExecutor(min(CREATORS, max(1, len(manifests)))) as threads:
-            started = [threads.submit(self.api.create, manifest) for manifest in manifests]
-            try:
-                for each in started:
-                    each.result()
-            except BaseException:
-                threads.shutdown(wait=False, cancel_futures=True)
-                raise
+        with _threads(CREATORS, len(manifests)) as threads:
+            for each in [threads.submit(self.api.create, manifest) for manifest in manifests]:
+                each.result()
 
     def run(
         self,
@@ -66,7 +65,8 @@ class Runner:
     ) -> dict[str, JobResult[T]]:
         """Create Jobs, wait for ``seconds`` at most, read their logs, and delete them.
 
-        ``read`` and ``seen`` get each Job with its nodes in the order of ranks.
+        ``read`` and ``seen`` get each Job with its nodes in the order of ranks. Several logs are
+        read at a time, each by one thread; ``seen`` is called by the caller's own.
 
         Raises
         ------
@@ -78,27 +78,30 @@ class Runner:
         results: dict[str, JobResult[T]] = {}
         begin = self.monotonic()
         shown = ""
-        while pending:
-            passed = self.monotonic() - begin
-            states = self._standings(jobs)
-            if passed >= OPERATOR_SECONDS and all(
-                state.text == NOT_TAKEN for state in states.values()
-            ):
-                self._delete(jobs)
-                raise UsageError(_no_operator(jobs[0].name))
-            for name, job in list(pending.items()):
-                state = states[name]
-                if state.ended or passed >= seconds:
-                    ranked = _ranked(job, state)
-                    results[name] = self._result(ranked, state, read)
-                    seen(ranked or job, results[name])
-                    del pending[name]
-            if pending:
-                line = self._waiting(pending, states)
-                if line != shown:
-                    self.progress(line)
-                shown = line
-                self.sleep(min(pause(len(pending)), max(0.0, seconds - passed)))
+        with _threads(READERS, len(jobs)) as threads:
+            reading: dict[Future[JobResult[T]], GateJob] = {}
+            while pending or reading:
+                passed = self.monotonic() - begin
+                states = self._standings(list(pending.values())) if pending else {}
+                if passed >= OPERATOR_SECONDS and not results and _not_taken(states):
+                    self._delete(jobs)
+                    raise UsageError(_no_operator(jobs[0].name))
+                for name, job in list(pending.items()):
+                    if states[name].ended or passed >= seconds:
+                        ranked = _ranked(job, states[name])
+                        task = threads.submit(self._result, ranked, states[name], read)
+                        reading[task] = ranked or job
+                        del pending[name]
+                for task in [task for task in reading if task.done() or not pending]:
+                    job = reading.pop(task)
+                    results[job.name] = task.result()
+                    seen(job, results[job.name])
+                if pending:
+                    line = self._waiting(pending, states)
+                    if line != shown:
+                        self.progress(line)
+                    shown = line
+                    self.sleep(min(pause(len(pending)), max(0.0, seconds - passed)))
         self._delete(jobs)
         return results
 
@@ -168,6 +171,22 @@ def _ranked(job: GateJob, state: Standing) -> GateJob | None:
     if set(state.nodes) == set(job.nodes):
         return replace(job, nodes=state.nodes)
     return job if len(job.nodes) == 1 else None
+
+
+@contextmanager
+def _threads(most: int, tasks: int) -> Iterator[ThreadPoolExecutor]:
+    """Give threads for some tasks; at an error those that have not begun are left."""
+    pool = ThreadPoolExecutor(max(1, min(most, tasks)))
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+
+
+def _not_taken(states: Mapping[str, Standing]) -> bool:
+    return bool(states) and all(state.text == NOT_TAKEN for state in states.values())
 
 
 def pause(pending: int) -> float:
