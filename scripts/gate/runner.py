@@ -1,6 +1,6 @@
 """Runs Jobs and MPIJobs side by side over a Kubernetes API, and reads what they say."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -174,7 +174,7 @@ def _ranked(job: GateJob, state: Standing) -> GateJob | None:
 
 
 @contextmanager
-def _threads(most: int, tasks: int) -> Iterator[ThreadPoolExecutor]:
+def _threads(most: int, tasks: int) -> Generator[ThreadPoolExecutor]:
     """Give threads for some tasks; at an error those that have not begun are left."""
     pool = ThreadPoolExecutor(max(1, min(most, tasks)))
     try:
