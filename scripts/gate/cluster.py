@@ -49,6 +49,7 @@ class KubeCluster:
         self._namespace = namespace
         self._progress = progress
         self._runner = Runner(api, progress, monotonic, sleep)
+        self._ran = False
 
     def nodes(self, pool: str) -> list[NodeState]:
         """Return the nodes of a pool, in order of name."""
@@ -72,7 +73,13 @@ class KubeCluster:
         read: Callable[[GateJob, Iterable[str]], T],
         seen: Callable[[GateJob, JobResult[T]], None] = ignore,
     ) -> dict[str, JobResult[T]]:
-        """Run Jobs side by side, read the log that speaks for each, and delete them."""
+        """Run Jobs side by side, read the log that speaks for each, and delete them.
+
+        Before the first of them go those that a gate has left which was stopped between two rounds.
+        """
+        if not self._ran:
+            self._runner.forget_other_rounds(jobs)
+            self._ran = True
         return self._runner.run(jobs, seconds, read, seen)
 
     def borrow(self, names: Sequence[str], most: int, run: str, seconds: float) -> set[str]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Thread
 from typing import Final, TypeVar
 
 from lightkube import ApiError
@@ -102,7 +103,8 @@ class Runner:
                         self.progress(line)
                     shown = line
                     self.sleep(min(pause(len(pending)), max(0.0, seconds - passed)))
-        self._delete(jobs)
+        # The API deletes one object after the other, a thousand in half a minute: nobody waits.
+        Thread(target=self._delete_quietly, args=(jobs,), daemon=True).start()
         return results
 
     def _standings(self, jobs: Sequence[GateJob]) -> dict[str, Standing]:
@@ -131,6 +133,22 @@ class Runner:
             return f"why cannot be read: {error}"
         said = [reason for workload in found if (reason := queue_reason(workload))]
         return said[0] if said else "Kueue has not looked at it yet"
+
+    def forget_other_rounds(self, jobs: Sequence[GateJob]) -> None:
+        """Delete what a stopped gate has left of the run's earlier rounds: it holds their GPUs."""
+        known = labels(jobs[0].manifest)
+        run, this = known[RUN_LABEL], known[ROUND_LABEL]
+        for kind in JOB_KINDS:
+            found = self.api.list(kind, {RUN_LABEL: run})
+            for other in sorted({labels(each).get(ROUND_LABEL, this) for each in found} - {this}):
+                self.api.delete_all(kind, {RUN_LABEL: run, ROUND_LABEL: other})
+
+    def _delete_quietly(self, jobs: Sequence[GateJob]) -> None:
+        """Delete Jobs as far as the API lets; what is left goes when the run is cleaned up."""
+        try:
+            self._delete(jobs)
+        except (ApiError, UnknownError, UsageError) as error:
+            self.progress(f"Jobs of a round are left for the end: {error}")
 
     def _delete(self, jobs: Sequence[GateJob]) -> None:
         for kind in JOB_KINDS:

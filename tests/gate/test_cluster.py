@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import httpx2
 import pytest
@@ -8,9 +9,10 @@ from scripts.errors import UnknownError, UsageError
 from scripts.gate import checks
 from scripts.gate.api import Api
 from scripts.gate.cluster import KubeCluster, node_change, node_state
+from scripts.gate.jobs import JobMaker
 from scripts.gate.objects import Manifest, labels
 from scripts.gate.patience import Patience
-from scripts.gate.ports import Mark
+from scripts.gate.ports import JobResult, Mark
 from scripts.gate.run import Gate, Request
 from scripts.gate.verdict import WaveVerdict
 from scripts.verdicts import Verdict
@@ -233,6 +235,31 @@ def test_leftovers_of_a_killed_run_are_deleted_first() -> None:
     gate(server, 2)
     assert server.deleted[:2] == ["Job gate-old-n0", "MPIJob gate-old-r0-0"]
     assert list(server.objects["Job"]) == ["gate-other"]
+
+
+def test_a_resumed_run_deletes_what_it_had_left_of_rounds_that_are_over() -> None:
+    server, clock = wave(2), FakeTime()
+    api = Api(server.client(), "trainyard-gate", Patience(60))
+    cluster = KubeCluster(api, "trainyard-gate", lambda _line: None, sleep=clock.sleep)
+    maker = JobMaker(
+        run="r1",
+        pool="train",
+        wave="1",
+        namespace="trainyard-gate",
+        image=IMAGE,
+        instance=instance_type("p5.48xlarge"),
+    )
+    left = [
+        maker.all_reduce("p1-0", ["n0", "n1"], 60),
+        maker.all_reduce("p2-0", ["n0", "n1"], 60),
+        replace(maker, run="r2").all_reduce("p1-0", ["n0", "n1"], 60),
+    ]
+    cluster.create([job.manifest for job in left])
+    job = maker.all_reduce("p2-0", ["n0", "n1"], 60)
+    results = cluster.run([job], 60, lambda _job, lines: len(list(lines)) > 1)
+    assert results == {"gate-r1-p2-0": JobResult(value=True)}
+    assert server.deleted[0] == "MPIJob gate-r1-p1-0"
+    assert "MPIJob gate-r2-p1-0" not in server.deleted
 
 
 def test_a_cordon_by_a_person_stays() -> None:
