@@ -146,20 +146,76 @@ def test_a_second_update_changes_nothing(machine: Machine) -> None:
     assert len(machine.state()) == len(before)
 
 
-def test_a_node_that_goes_bad_later_is_found_shut_and_named(machine: Machine) -> None:
-    before = open_nodes(machine.nodes(pool=POOL, wave="2"))
+def idle_nodes(machine: Machine) -> list[str]:
+    """Name the open nodes of wave 2 on which no job runs; the model service takes some."""
     with machine.kubernetes() as client:
-        # What runs a job is not tested again; the model service takes some nodes.
         busy = {pod.spec.nodeName for pod in client.list(Pod, namespace="chat")}
-    bad = next(name for name in before if name not in busy)
-    machine.ok("local", "fault", "set", "gpu", "--node", bad)
+    return [name for name in open_nodes(machine.nodes(pool=POOL, wave="2")) if name not in busy]
+
+
+def cluster_options(machine: Machine) -> list[str]:
+    return ["--kubeconfig", str(machine.home / "kubeconfig")]
+
+
+def again(machine: Machine) -> list[str]:
+    """Give the command that proves the idle nodes of wave 2 again."""
     words = ["--pool", POOL, "--wave", "2", "--nodes", "14", "--type", "p5.48xlarge", "--again"]
     image = catalog.image("nccl-tests", "us-east-1")
-    place = ["--kubeconfig", str(machine.home / "kubeconfig"), "--report-dir", str(machine.home)]
-    line = machine.ok("gate", "run", *words, "--image", image, *place)
+    reports = ["--report-dir", str(machine.home / "reports")]
+    return ["gate", "run", *words, "--image", image, *reports, *cluster_options(machine)]
+
+
+def kept_answers(machine: Machine) -> set[str]:
+    """Name what a gate that has not ended has kept: ``RUN.LABEL.PART``, and the wave itself."""
+    journal = {"trainyard.dev/record": "journal"}
+    with machine.kubernetes() as client:
+        found = client.list(ConfigMap, namespace="trainyard-gate", labels=journal)
+        return {str(each.metadata.labels["trainyard.dev/record-name"]) for each in found}
+
+
+def test_a_node_that_goes_bad_later_is_found_shut_and_named(machine: Machine) -> None:
+    before = open_nodes(machine.nodes(pool=POOL, wave="2"))
+    bad = idle_nodes(machine)[0]
+    machine.ok("local", "fault", "set", "gpu", "--node", bad)
+    line = machine.ok(*again(machine))
     assert line.startswith(f"pass: pool {POOL} wave 2: 12 of 14 nodes open")
     assert f"{bad}: gpus: a GPU is lost" in line
     assert open_nodes(machine.nodes(pool=POOL, wave="2")) == [n for n in before if n != bad]
+
+
+def test_nodes_that_are_mended_and_forgiven_open_again(machine: Machine) -> None:
+    machine.ok("local", "fault", "clear")
+    listed = json.loads(machine.ok("blacklist", "list", "--json", *cluster_options(machine)))
+    assert listed
+    for entry in listed:
+        who = ["--by", "operator", "--reason", "mended"]
+        machine.ok("blacklist", "clear", entry["id"], *who, *cluster_options(machine))
+    line = machine.ok(*again(machine))
+    assert line.startswith(f"pass: pool {POOL} wave 2: 14 of 14 nodes open")
+
+
+def test_a_killed_gate_goes_on_though_the_api_restarts_and_a_node_dies(machine: Machine) -> None:
+    slow, dying = idle_nodes(machine)[:2]
+    machine.ok("local", "fault", "set", "link", "--node", slow)
+    with machine.background(*again(machine)) as gate:
+        machine.wait(gate, lambda: any(".a1." in name for name in kept_answers(machine)))
+        os.killpg(gate.pid, signal.SIGKILL)
+    [run] = {name.partition(".")[0] for name in kept_answers(machine) if "." in name}
+    machine.ok("local", "fault", "set", "dead", "--node", dying)
+    machine.ok("local", "fault", "set", "apiserver-restart", "--seconds", "3")
+
+    place = ["--report-dir", str(machine.home / "reports"), *cluster_options(machine)]
+    done = machine.yard("gate", "resume", "--pool", POOL, "--wave", "2", *place)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"run {run} goes on with" in done.stderr
+    assert done.stdout.startswith(f"pass: pool {POOL} wave 2: 12 of 14 nodes open")
+    report = json.loads((machine.home / "reports" / f"gate-{POOL}-2.json").read_text())
+    assert report["run"] == run
+    out = {node["name"]: node["verdict"] for node in report["nodes"] if node["verdict"] != "pass"}
+    assert out == {slow: "fail", dying: "unknown"}
+    assert report["effort"]["alone_rounds"] == 1, "what was measured before is not measured again"
+    assert kept_answers(machine) == set()
+    machine.ok("local", "fault", "clear")
 
 
 def test_a_refresh_with_plain_pulumi_finds_no_drift(machine: Machine) -> None:
