@@ -86,10 +86,8 @@ class GateJob:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Host names of its pods, in rank order."""
-        if self.kind == "MPIJob":
-            return host_names(self.name, len(self.nodes))
-        return tuple(f"{self.name}-{index}" for index in range(len(self.nodes)))
+        """Host names of its pods, in rank order; a plain Job over one node has the launcher's."""
+        return host_names(self.name, len(self.nodes))
 
 
 def require_digest(image: str) -> None:
@@ -180,17 +178,7 @@ class JobMaker:
         pod["volumes"] += map(dict, volumes)
         pod["containers"][0]["volumeMounts"] += map(dict, mounts)
         meta = self._meta(label, check)
-        manifest = {
-            "apiVersion": "batch/v1",
-            "kind": "Job",
-            "metadata": meta,
-            "spec": {
-                "backoffLimit": 0,
-                "activeDeadlineSeconds": int(seconds),
-                "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
-                "template": {"metadata": self._pod_meta(check), "spec": pod},
-            },
-        }
+        manifest = _job(meta, self._pod_meta(check), pod, seconds)
         return GateJob(meta["name"], (node,), manifest)
 
     def all_reduce(
@@ -202,29 +190,31 @@ class JobMaker:
         *,
         others: Collection[str] | None = None,
     ) -> GateJob:
-        """Return the MPIJob that runs one collective over ``nodes``; rank 0 launches it.
+        """Return the Job that runs one collective over ``nodes``; rank 0 launches it.
 
-        It is an all-reduce if nothing else is asked for, and its pods carry that name in any case.
-        ``others`` are all the other nodes of the wave, where ``nodes`` are nearly all of it.
+        It is an MPIJob where there is more than one. It is an all-reduce if nothing else is asked
+        for, and its pods carry that name in any case. ``others`` are all the other nodes of the
+        wave, where ``nodes`` are nearly all of it.
         """
         sizes, gpus = sweep(self.instance), accelerator(self.instance).count
         meta = self._meta(label, ALL_REDUCE)
+        environment = {
+            "GATE_JOB": meta["name"],
+            "GATE_NODES": str(len(nodes)),
+            "GATE_GPUS": str(gpus),
+            "GATE_MIN_BYTES": str(sizes.low),
+            "GATE_MAX_BYTES": str(sizes.high),
+            "GATE_SECONDS": str(int(seconds)),
+            "GATE_SILENT_SECONDS": str(silent_seconds(len(nodes))),
+            "GATE_BINARY": f"{NCCL_TESTS}/{collective}_perf",
+        }
         shorter = others is not None and len(others) < len(nodes)
         where = _all_but(others or (), self.wave) if shorter else _on(nodes)
-        launcher = self._rank(
-            where,
-            "all_reduce.sh",
-            {
-                "GATE_JOB": meta["name"],
-                "GATE_NODES": str(len(nodes)),
-                "GATE_GPUS": str(gpus),
-                "GATE_MIN_BYTES": str(sizes.low),
-                "GATE_MAX_BYTES": str(sizes.high),
-                "GATE_SECONDS": str(int(seconds)),
-                "GATE_SILENT_SECONDS": str(silent_seconds(len(nodes))),
-                "GATE_BINARY": f"{NCCL_TESTS}/{collective}_perf",
-            },
-        )
+        launcher = self._rank(where, "all_reduce.sh", environment)
+        pods = self._pod_meta(ALL_REDUCE)
+        if len(nodes) == 1:
+            [launcher["hostname"]] = host_names(meta["name"], 1)
+            return GateJob(meta["name"], tuple(nodes), _job(meta, pods, launcher, seconds))
         worker = self._rank(where, "serve_ssh.sh", {})
         # Where no queue starts it, the launcher is made once all workers take connections.
         worker["containers"][0]["readinessProbe"] = {
@@ -233,7 +223,7 @@ class JobMaker:
         }
         manifest = mpi_job(
             meta,
-            pod_metadata=self._pod_meta(ALL_REDUCE),
+            pod_metadata=pods,
             launcher=launcher,
             worker=worker,
             nodes=len(nodes),
@@ -316,6 +306,20 @@ class JobMaker:
                 }
             ],
         }
+
+
+def _job(meta: Manifest, pod_meta: Manifest, pod: Manifest, seconds: float) -> Manifest:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": meta,
+        "spec": {
+            "backoffLimit": 0,
+            "activeDeadlineSeconds": int(seconds),
+            "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
+            "template": {"metadata": pod_meta, "spec": pod},
+        },
+    }
 
 
 def _round(label: str) -> str:

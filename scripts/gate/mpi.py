@@ -45,19 +45,17 @@ def mpi_job(
     seconds: float,
     keep_seconds: int,
 ) -> Manifest:
-    """Return an MPIJob over ``nodes`` nodes: the launcher's, and a worker on each other one.
-
-    Over one node there is a launcher only, which the operator takes as it is: its host file names
-    the launcher alone, and mpirun starts those ranks without ssh.
+    """Return an MPIJob over two ``nodes`` or more: the launcher's, and a worker on each other one.
 
     ``launcher`` and ``worker`` are pod specs. ``seconds`` bounds the launcher's Job, which is all
     that the operator gives it to; workers carry it themselves, or those of a gate that was killed
     would hold their GPUs for ever.
     """
-    replicas: Manifest = {"Launcher": _replica(1, pod_metadata, launcher)}
-    if nodes > 1:
-        bounded = {**worker, "activeDeadlineSeconds": int(seconds)}
-        replicas["Worker"] = _replica(nodes - 1, pod_metadata, bounded)
+    bounded = {**worker, "activeDeadlineSeconds": int(seconds)}
+    replicas = {
+        "Launcher": _replica(1, pod_metadata, launcher),
+        "Worker": _replica(nodes - 1, pod_metadata, bounded),
+    }
     return {
         "apiVersion": API_VERSION,
         "kind": "MPIJob",

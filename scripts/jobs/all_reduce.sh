@@ -1,11 +1,11 @@
 #!/bin/sh
-# One collective over the pods of an MPIJob, one pod a node: what the launcher runs, whose node holds rank 0. It prints what
-# scripts/nccl judges; the workers run serve_ssh.sh. On the embedded target no container runs: there this text is only carried
+# One collective over the pods of an MPIJob, one pod a node: what the launcher runs, whose node holds rank 0; or over the one
+# pod of a Job. It prints what scripts/nccl judges; the workers run serve_ssh.sh. On the embedded target no container runs: there this text is only carried
 # to the API, and a recording answers in its place. Its parts are tested with a program in mpirun's place, not on GPUs.
 #
 # Needs in the image: ssh, mpirun (Open MPI), getent, timeout, awk, and nccl-tests built with MPI=1.
 # Environment: GATE_JOB GATE_NODES GATE_GPUS GATE_MIN_BYTES GATE_MAX_BYTES GATE_SSH_PORT GATE_SECONDS GATE_SILENT_SECONDS.
-# From the MPI operator: the host file, in which this pod stands first, and at /etc/gate-ssh the key pair of this MPIJob.
+# From the MPI operator, for more nodes than one: the host file, in which this pod stands first, and at /etc/gate-ssh the key pair of this MPIJob.
 set -u
 
 BINARY=${GATE_BINARY:-/opt/nccl-tests/build/all_reduce_perf}
@@ -18,6 +18,10 @@ SSH="ssh -p $GATE_SSH_PORT -i $KEY -o UserKnownHostsFile=$KNOWN -o StrictHostKey
  -o ConnectTimeout=5 -o LogLevel=ERROR"
 ALIVE=$(mktemp)
 AWAY=$(mktemp)
+if [ "$GATE_NODES" -eq 1 ]; then
+    HOSTS=$(mktemp)
+    echo "$(hostname) slots=$GATE_GPUS" >"$HOSTS"
+fi
 
 AT_ONCE=32
 WAIT_SECONDS=240

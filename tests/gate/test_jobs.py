@@ -60,10 +60,12 @@ def test_a_collective_is_an_mpi_job_whose_launcher_works_too() -> None:
     assert job.hosts == ("gate-r1-r0-0-launcher", "gate-r1-r0-0-worker-0", "gate-r1-r0-0-worker-1")
 
 
-def test_a_node_alone_needs_no_worker() -> None:
-    job = maker().all_reduce("a-0", ["a"], 600)
-    assert list(job.manifest["spec"]["mpiReplicaSpecs"]) == ["Launcher"]
-    assert job.hosts == ("gate-r1-a-0-launcher",)
+def test_a_node_alone_is_a_job_whose_pod_has_the_launchers_name() -> None:
+    job = maker().all_reduce("a1-0", ["a"], 600)
+    assert (job.kind, job.manifest["spec"]["activeDeadlineSeconds"]) == ("Job", 600)
+    [template] = templates(job.manifest)
+    assert template["spec"]["hostname"] == job.hosts[0] == f"{job.name}-launcher"
+    assert environment(template)["GATE_NODES"] == "1"
 
 
 def test_every_pod_of_a_collective_takes_all_devices_of_its_node() -> None:
