@@ -51,7 +51,7 @@ class Pod:
         ]
         (folder / "hostfile").write_text("\n".join([*hosts, ""]), encoding="utf-8")
 
-    def run(self, *, wait: int = 240) -> list[str]:
+    def run(self, *, wait: int = 240, nodes: int = 4) -> list[str]:
         """Return what the launcher's script prints."""
         source = (SCRIPTS / "all_reduce.sh").read_text(encoding="utf-8")
         quick = source.replace("WAIT_SECONDS=240", f"WAIT_SECONDS={wait}")
@@ -65,7 +65,7 @@ class Pod:
                 "PATH": f"{self.folder}:/usr/bin:/bin",
                 "OMPI_MCA_orte_default_hostfile": str(self.folder / "hostfile"),
                 "GATE_JOB": "g",
-                "GATE_NODES": "4",
+                "GATE_NODES": str(nodes),
                 "GATE_GPUS": "8",
                 "GATE_MIN_BYTES": "1024",
                 "GATE_MAX_BYTES": "4096",
@@ -106,6 +106,18 @@ def test_the_launcher_starts_the_ranks_of_all_hosts_and_tells_how_it_ended(tmp_p
     assert words.endswith(
         "/opt/nccl-tests/build/alltoall_perf -b 1024 -e 4096 -f 2 -g 1 -c 1 -w 5 -n 20"
     )
+
+
+def test_a_node_alone_needs_no_host_file_and_no_key(tmp_path: Path) -> None:
+    pod = Pod(tmp_path, 'cat "$3"', ssh="exit 255")
+    (tmp_path / "hostfile").unlink()
+    (tmp_path / "hostname").write_text("#!/bin/sh\necho localhost\n", encoding="utf-8")
+    (tmp_path / "hostname").chmod(0o755)
+    assert pod.run(wait=0, nodes=1) == [
+        "localhost slots=8",
+        "gate: mpirun ended with exit code 0",
+    ]
+    assert " -np 8 -N 8 " in pod.arguments
 
 
 def test_a_program_that_falls_silent_is_stopped_and_told(tmp_path: Path) -> None:
