@@ -64,6 +64,7 @@ class Journal:
         self._run = run
         self._progress = progress
         self._replays = resumes and shelf is not None
+        self._given: set[str] = set()
         self.resumed = self._replays
 
     def once(self, label: str, kind: TypeAdapter[T], ask: Callable[[], T]) -> T:
@@ -77,16 +78,12 @@ class Journal:
         if self._replays:
             kept = self._read(label)
             if kept is not None:
+                self._given.add(label)
                 try:
                     return kind.validate_json(kept)
                 except ValidationError as error:
-                    raise UnknownError(
-                        f"what run {self._run} kept as {label} is not readable: "
-                        f"{error.errors()[0]['msg']}; begin anew with yard gate run --fresh"
-                    ) from error
-            self._replays = False
-            if self._progress:
-                self._progress(f"run {self._run} goes on with {label}")
+                    raise self._unreadable(label, error.errors()[0]["msg"]) from error
+            self._go_on(label)
         answer = ask()
         self._keep(label, kind.dump_json(answer))
         return answer
@@ -95,6 +92,22 @@ class Journal:
         """Forget the run: its verdict is kept elsewhere."""
         if self._shelf:
             forget(self._shelf)
+
+    def _go_on(self, label: str) -> None:
+        """End the replay; what was kept in another order, or not whole, is asked for again."""
+        self._replays = False
+        if self._progress:
+            self._progress(f"run {self._run} goes on with {label}")
+        for name in sorted(_names(self._shelf)) if self._shelf else ():
+            run, _, rest = name.partition(".")
+            if run == self._run and self._shelf and rest.rpartition(".")[0] not in self._given:
+                self._shelf.remove(name)
+
+    def _unreadable(self, label: str, why: str) -> UnknownError:
+        return UnknownError(
+            f"what run {self._run} kept as {label} is not readable: {why}; begin anew with yard "
+            "gate run --fresh"
+        )
 
     def _keep(self, label: str, content: bytes) -> None:
         if self._shelf is None:
@@ -113,7 +126,10 @@ class Journal:
         count, _, text = first.text.partition(":")
         rest = [shelf.read(self._name(label, number)) for number in range(1, int(count))]
         parts = [text, *(part.text for part in rest if part)]
-        return zlib.decompress(base64.b64decode("".join(parts)))
+        try:
+            return zlib.decompress(base64.b64decode("".join(parts)))
+        except (ValueError, zlib.error) as error:
+            raise self._unreadable(label, str(error)) from error
 
     def _name(self, label: str, part: int) -> str:
         return f"{self._run}.{label}.{part}"
@@ -147,8 +163,12 @@ def open_run(shelf: Shelf, request: Request, now: datetime) -> None:
 
 
 def forget(shelf: Shelf) -> None:
-    """Remove the journals on a shelf; the header goes last, so that a stop leaves no orphans."""
-    for name in sorted(_names(shelf), key=lambda name: "." not in name):
+    """Remove the journals on a shelf.
+
+    The header goes first: with half of its answers nobody may go on. Answers that a stop leaves
+    behind go when the next run begins.
+    """
+    for name in sorted(_names(shelf), key=lambda name: "." in name):
         shelf.remove(name)
 
 

@@ -17,7 +17,7 @@ from scripts.gate.pods import NOT_TAKEN, Standing, queue_reason, standing
 from scripts.gate.ports import JobResult, Progress
 from scripts.nccl.text import names, words
 
-__all__ = ["JOB_KINDS", "Runner", "pause"]
+__all__ = ["DELETING", "JOB_KINDS", "Runner", "pause"]
 
 T = TypeVar("T")
 
@@ -36,6 +36,9 @@ LONGEST_POLL_SECONDS: Final = 5.0
 
 OPERATOR_SECONDS: Final = 120
 """Time in which an MPI operator that runs has seen an MPIJob, also one that was restarted."""
+
+DELETING: Final = "delete a round"
+"""Name of the threads that delete Jobs."""
 
 UID_LABEL: Final = "kueue.x-k8s.io/job-uid"
 
@@ -104,7 +107,7 @@ class Runner:
                     shown = line
                     self.sleep(min(pause(len(pending)), max(0.0, seconds - passed)))
         # The API deletes one object after the other, a thousand in half a minute: nobody waits.
-        Thread(target=self._delete_quietly, args=(jobs,), daemon=True).start()
+        Thread(target=self._delete_quietly, args=(jobs,), name=DELETING, daemon=True).start()
         return results
 
     def _standings(self, jobs: Sequence[GateJob]) -> dict[str, Standing]:

@@ -40,7 +40,7 @@ def pod(engine: Engine) -> dict[str, Any]:
 
 
 def test_there_is_none_of_it_where_nobody_asked_for_it() -> None:
-    engine = run(lambda: build("local") and None)
+    engine = run(lambda: build("dev") and None, stack="dev")
     assert engine.all("CronJob") == engine.all("PriorityClass") == []
     assert [r["name"] for r in engine.all("Role") if "regression" in str(r.get("name"))] == []
 

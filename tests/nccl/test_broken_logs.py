@@ -133,7 +133,9 @@ def encoded(lines: list[str]) -> list[bytes]:
 
 
 def damage(lines: list[bytes], chooser: random.Random) -> list[bytes]:
-    """Do one of the things that happen to logs."""
+    """Do one of the things that happen to logs; what lost its last line stays empty."""
+    if not lines:
+        return lines
     at, other = chooser.randrange(len(lines)), chooser.randrange(len(lines))
     noise = chooser.randbytes(chooser.randrange(1, 60)).replace(b"\n", b"?")
     line = lines[at]
