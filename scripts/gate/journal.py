@@ -124,9 +124,9 @@ class Journal:
         if shelf is None or first is None:
             return None
         count, _, text = first.text.partition(":")
-        rest = [shelf.read(self._name(label, number)) for number in range(1, int(count))]
-        parts = [text, *(part.text for part in rest if part)]
         try:
+            rest = [shelf.read(self._name(label, number)) for number in range(1, int(count))]
+            parts = [text, *(part.text for part in rest if part)]
             return zlib.decompress(base64.b64decode("".join(parts)))
         except (ValueError, zlib.error) as error:
             raise self._unreadable(label, str(error)) from error

@@ -98,6 +98,58 @@ def test_an_answer_whose_first_part_is_missing_was_not_kept_whole_and_is_asked_a
     assert Journal(shelf, "r1", resumes=True).once("members", WORDS, never) == ["a", "b"]
 
 
+def test_what_was_kept_beyond_the_first_missing_answer_is_asked_again_and_kept_anew() -> None:
+    shelf = MemoryShelf()
+    first = Journal(shelf, "r1")
+    for label in ("members", "p1", "p2"):
+        first.once(label, WORDS, lambda: ["old"])
+    shelf.remove("r1.p1.0")
+
+    second = Journal(shelf, "r1", resumes=True)
+    assert second.once("members", WORDS, never) == ["old"]
+    for label in ("p1", "p2"):
+        assert second.once(label, WORDS, lambda: ["new"]) == ["new"]
+
+    third = Journal(shelf, "r1", resumes=True)
+    kept = [third.once(label, WORDS, never) for label in ("members", "p1", "p2")]
+    assert kept == [["old"], ["new"], ["new"]]
+
+
+def test_an_answer_that_was_cut_off_while_it_was_kept_does_not_mix_with_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(journals, "PART", 8)
+    shelf = MemoryShelf()
+    Journal(shelf, "r1").once("members", WORDS, lambda: ["a", "b"])
+    shelf.remove("r1.members.0")
+    Journal(shelf, "r1", resumes=True).once("members", WORDS, lambda: ["c", "d"])
+    assert Journal(shelf, "r1", resumes=True).once("members", WORDS, never) == ["c", "d"]
+
+
+def test_an_answer_that_lost_a_part_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journals, "PART", 8)
+    shelf = MemoryShelf()
+    Journal(shelf, "r1").once("members", WORDS, lambda: ["a", "b"])
+    shelf.remove("r1.members.1")
+    with pytest.raises(UnknownError, match="what run r1 kept as members is not readable: "):
+        Journal(shelf, "r1", resumes=True).once("members", WORDS, never)
+
+
+def test_a_journal_that_was_half_forgotten_is_not_gone_on_with() -> None:
+    class Stops(MemoryShelf):
+        def remove(self, name: str) -> None:
+            super().remove(name)
+            raise UnknownError("the API is away")
+
+    shelf = Stops()
+    open_run(shelf, REQUEST, NOW)
+    running = Journal(shelf, REQUEST.run)
+    running.once("members", WORDS, lambda: ["a"])
+    with pytest.raises(UnknownError, match="the API is away"):
+        running.close()
+    assert unfinished(shelf, "train-1") is None
+
+
 @pytest.mark.parametrize(
     "judgement",
     [
