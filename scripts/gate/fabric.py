@@ -1,11 +1,13 @@
 """Measures the fabric: the floors that hold for a wave, and the rounds of collectives."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import TypeAdapter
 
 from components.catalog.floors import Floor, floor
+from scripts.baseline.recorder import Noted
 from scripts.errors import UnknownError, UsageError
 from scripts.gate.desk import Desk
 from scripts.gate.history import History
@@ -29,7 +31,17 @@ LARGE_RUN_SECONDS: Final = 1200
 
 SMALL_RUN_NODES: Final = 16
 
-JUDGEMENTS: Final[TypeAdapter[list[Judgement]]] = TypeAdapter(list[Judgement])
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What a round showed, and what a comparison with earlier runs needs of it."""
+
+    asked: Round
+    found: list[Judgement]
+    noted: dict[str, Noted]
+
+
+SHOWN: Final = TypeAdapter(_Shown)
 
 
 class Floors:
@@ -97,17 +109,17 @@ class Fabric:
 
     def measure(self, asked: Round) -> list[Judgement]:
         """Run one round; a resumed run gets what it showed before."""
-        found = self._desk.journal.once(asked.label, JUDGEMENTS, lambda: self._run(asked))
-        if len(found) != len(asked.groups):
+        shown = self._desk.journal.once(asked.label, SHOWN, lambda: self._run(asked))
+        if shown.asked != asked:
             raise UnknownError(
-                f"round {asked.label} was kept with {words(len(found), 'result')} and has "
-                f"{words(len(asked.groups), 'group')} now, so it is of another gate; begin anew "
-                "with yard gate run --fresh"
+                f"round {asked.label} was kept over other nodes than it has now, so it is of "
+                "another gate; begin anew with yard gate run --fresh"
             )
-        self._desk.told(asked.stage, _round(asked), found, len(found))
-        return found
+        self._history.restore(shown.noted)
+        self._desk.told(asked.stage, _round(asked), shown.found, len(shown.found))
+        return shown.found
 
-    def _run(self, asked: Round) -> list[Judgement]:
+    def _run(self, asked: Round) -> _Shown:
         desk = self._desk
         large = any(len(group) > SMALL_RUN_NODES for group in asked.groups)
         seconds = desk.seconds(LARGE_RUN_SECONDS if large else SMALL_RUN_SECONDS)
@@ -132,7 +144,8 @@ class Fabric:
             logs=self._logs,
             lone=desk.request.nodes == 1,
         )
-        return desk.run(asked.stage, _round(asked), jobs, seconds, reader.read, reader.end)
+        found = desk.run(asked.stage, _round(asked), jobs, seconds, reader.read, reader.end)
+        return _Shown(asked, found, self._history.noted(asked.label))
 
     def _others(self, group: Sequence[str]) -> set[str] | None:
         """Return the other nodes of the wave; None for a small group or one of several waves."""

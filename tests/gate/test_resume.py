@@ -1,6 +1,6 @@
 """A gate that was killed goes on to the verdict that it would have reached."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.catalog import instance_type
+from scripts.baseline.store import BaselineStore
+from scripts.gate.history import History
 from scripts.gate.journal import Journal
 from scripts.gate.ports import Mark
 from scripts.gate.request import Request
-from scripts.gate.run import Gate
+from scripts.gate.run import STATES, Gate
 from scripts.gate.verdict import WaveVerdict
 from scripts.verdicts import Verdict
 from tests.gate.fake import IMAGE, FakeCluster, FakeTime
@@ -28,7 +30,9 @@ class Machine:
     shelf: MemoryShelf
     lines: list[str]
 
-    def gate(self, *, resumes: bool, again: bool = False) -> WaveVerdict:
+    def gate(
+        self, *, resumes: bool, again: bool = False, store: BaselineStore | None = None
+    ) -> WaveVerdict:
         request = Request(
             run="20261201-080000-ab12",
             pool="train",
@@ -44,8 +48,11 @@ class Machine:
             again=again,
         )
         journal = Journal(self.shelf, request.run, self.lines.append, resumes=resumes)
-        clock = FakeTime().clock()
-        return Gate(request, self.cluster, self.lines.append, clock, journal=journal).run()
+        clock, said = FakeTime().clock(), self.lines.append
+        history = History(
+            store=store, run=request.run, instance=request.instance, image=IMAGE, progress=said
+        )
+        return Gate(request, self.cluster, said, clock, journal=journal, history=history).run()
 
 
 def machine(faults: dict[int, str]) -> Machine:
@@ -146,3 +153,41 @@ def test_a_repeated_test_that_was_killed_still_knows_what_it_had_shut() -> None:
     verdict = stopped.gate(resumes=True, again=True)
     assert verdict.line == "pass: pool train wave 1: 8 of 8 nodes open"
     assert stopped.cluster.marked(Mark.OPEN) == names
+
+
+def test_a_resumed_gate_keeps_the_sweeps_of_the_stopped_one_as_well() -> None:
+    def kept(stops: int | None) -> list[tuple[str, str]]:
+        stopped, store = machine({}), BaselineStore(MemoryShelf(), None)
+        stopped.cluster.quick = False
+        if stops:
+            stopped.cluster.stops_at_round = stops
+            assert stopped.gate(resumes=False, store=store).verdict is Verdict.UNKNOWN
+        assert stopped.gate(resumes=bool(stops), store=store).verdict is Verdict.PASS
+        runs = [
+            (ledger.setting.collective, run.id) for ledger in store.ledgers() for run in ledger.runs
+        ]
+        return sorted(runs)
+
+    whole = kept(None)
+    assert len(whole) == 4, "one a collective"
+    assert kept(7) == whole
+
+
+def test_a_round_that_was_kept_over_other_nodes_judges_nobody() -> None:
+    stopped = machine({})
+    stopped.cluster.stops_at_round = 5
+    stopped.gate(resumes=False)
+    run = "20261201-080000-ab12"
+    stopped.shelf.remove(f"{run}.places.0")
+    turned = [
+        replace(node, place=(f"nn-{9 - int(node.name[-1])}",))
+        for node in stopped.cluster.nodes("train")
+    ]
+    Journal(stopped.shelf, run).once("places", STATES, lambda: turned)
+    verdict = stopped.gate(resumes=True)
+    assert verdict.verdict is Verdict.UNKNOWN
+    assert verdict.message == (
+        "the gate could not go on: round a1 was kept over other nodes than it has now, so it is "
+        "of another gate; begin anew with yard gate run --fresh"
+    )
+    assert stopped.cluster.marks == {}
