@@ -3,7 +3,8 @@
 Two gates over the same nodes would take the GPUs from each other and both be wrong. A gate that is
 killed falls silent; the next one waits until it has been silent for longer than a living one would,
 by its own clock, and then takes over. A gate that was only cut off from the API finds out at its
-next word that the wave is another's, and stops before it marks a node.
+next word that the wave is another's, and stops; before it marks a node it makes sure that its last
+word is not old.
 """
 
 import json
@@ -13,7 +14,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from scripts.errors import UnknownError
+from scripts.errors import UnknownError, YardError
 from scripts.gate.ports import Progress
 from scripts.gate.request import Clock
 from scripts.records.shelf import Document, Shelf
@@ -26,6 +27,9 @@ SILENT_SECONDS: Final = 45.0
 """A holder that has not spoken for so long is dead: several times what lies between two words."""
 
 SPEAK_SECONDS: Final = 10.0
+
+STALE_SECONDS: Final = 25.0
+"""A last word older than this is not relied on: who waits counts from when it heard it."""
 
 LOOK_SECONDS: Final = 3.0
 
@@ -69,6 +73,8 @@ class Lease:
         self._progress = progress
         self._clock = clock
         self._words = 0
+        self._spoken = 0.0
+        self._speaks = threading.Lock()
         self._lost: str = ""
         self._ends = threading.Event()
         self._speaker = threading.Thread(target=self._speak, name="lease", daemon=True)
@@ -99,13 +105,15 @@ class Lease:
             self._progress(f"the wave's lease is left to expire: {error}")
 
     def check(self) -> None:
-        """Go on only as the holder.
+        """Go on only as the holder; where the last word is old, that is asked.
 
         Raises
         ------
         UnknownError
-            If somebody else has taken over.
+            If somebody else has taken over, or the API does not tell.
         """
+        if not self._lost and self._clock.monotonic() - self._spoken >= STALE_SECONDS:
+            self.renew()
         if self._lost:
             raise UnknownError(self._lost)
 
@@ -113,12 +121,16 @@ class Lease:
         seen, since = "", self._clock.monotonic()
         while True:
             found = self._shelf.read(self._place)
+            now = self._spoken = self._clock.monotonic()
             if found is None:
                 if self._shelf.add(self._place, self._text()):
                     return
-                continue
-            now = self._clock.monotonic()
-            if not seen:
+                if now - since >= SILENT_SECONDS:
+                    raise UnknownError(
+                        f"the lease of wave {self._place} can neither be taken nor read; delete "
+                        f"ConfigMap {SHELF}-{self._place} if no gate works on it"
+                    )
+            elif not seen:
                 self._progress(
                     f"{_holder(found)} was the last on this wave; waiting {SILENT_SECONDS:g} s to "
                     "see whether it still works"
@@ -137,8 +149,8 @@ class Lease:
         while not self._ends.wait(SPEAK_SECONDS) and not self._lost:
             try:
                 self.renew()
-            except UnknownError:
-                # The API is away, also for whoever might take over: the next word tells.
+            except YardError:
+                # The next word tells, or ``check``, where the gate itself can be stopped.
                 continue
 
     def renew(self) -> None:
@@ -149,15 +161,18 @@ class Lease:
         UnknownError
             If the API does not answer.
         """
-        found = self._shelf.read(self._place)
-        if found is not None and _holder(found) == self._holder:
-            self._words += 1
-            if self._shelf.replace(found, self._text()):
-                return
+        with self._speaks:
+            now = self._clock.monotonic()
             found = self._shelf.read(self._place)
-        if found is None or _holder(found) != self._holder:
-            other = str(_holder(found)) if found else "nobody any more"
-            self._lost = f"the wave is held by {other}, so this gate stops without a verdict"
+            if found is not None and _holder(found) == self._holder:
+                self._words += 1
+                if self._shelf.replace(found, self._text()):
+                    self._spoken = now
+                    return
+                found = self._shelf.read(self._place)
+            if found is None or _holder(found) != self._holder:
+                other = str(_holder(found)) if found else "nobody any more"
+                self._lost = f"the wave is held by {other}, so this gate stops without a verdict"
 
     def _text(self) -> str:
         holder = self._holder

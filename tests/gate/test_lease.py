@@ -1,13 +1,17 @@
 """One gate at a time works on a wave; a silent one is succeeded."""
 
 import json
+import threading
 from collections.abc import Callable
 
 import pytest
+from typing_extensions import override
 
-from scripts.errors import UnknownError
+from scripts.errors import UnknownError, UsageError
+from scripts.gate import lease as leases
 from scripts.gate.lease import Holder, Lease
 from scripts.gate.request import Clock
+from scripts.records.shelf import Document
 from tests.records.fake import MemoryShelf
 
 FIRST, SECOND = Holder("r1", "host-a", 11), Holder("r2", "host-b", 22)
@@ -84,6 +88,67 @@ def test_who_lost_the_wave_stops_at_its_next_word() -> None:
             "verdict"
         )
     assert json.loads(shelf.documents()[0].text)["run"] == "r2", "what is another's stays"
+
+
+def test_who_was_cut_off_asks_before_it_goes_on() -> None:
+    shelf, time = MemoryShelf(), Seconds()
+    with lease(shelf, FIRST, time) as held:
+        [document] = shelf.documents()
+        other = {"run": "r2", "host": "host-b", "process": 22, "words": 0}
+        assert shelf.replace(document, json.dumps(other))
+        held.check()
+        time.passed = 25
+        with pytest.raises(UnknownError, match="the wave is held by run r2"):
+            held.check()
+
+
+def test_who_cannot_ask_whose_the_wave_is_does_not_go_on() -> None:
+    class Away(MemoryShelf):
+        @override
+        def replace(self, document: Document, text: str) -> bool:
+            raise UnknownError("the API is away")
+
+    time = Seconds()
+    with lease(Away(), FIRST, time) as held:
+        time.passed = 25
+        with pytest.raises(UnknownError, match="the API is away"):
+            held.check()
+
+
+def test_a_speaker_that_is_refused_once_speaks_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "SPEAK_SECONDS", 0.001)
+    spoke = threading.Event()
+
+    class Refuses(MemoryShelf):
+        refused = False
+
+        @override
+        def replace(self, document: Document, text: str) -> bool:
+            if not self.refused:
+                self.refused = True
+                raise UsageError("the Kubernetes API refuses")
+            spoke.set()
+            return super().replace(document, text)
+
+    with lease(Refuses(), FIRST) as held:
+        assert spoke.wait(10)
+        held.check()
+
+
+def test_a_lease_that_can_be_neither_taken_nor_read_is_not_waited_for_without_end() -> None:
+    class Hides(MemoryShelf):
+        @override
+        def read(self, name: str) -> None:
+            return None
+
+    shelf = Hides()
+    shelf.add("train-1", "somebody has taken its labels off")
+    with pytest.raises(UnknownError) as stopped:
+        lease(shelf, FIRST, Seconds()).__enter__()
+    assert str(stopped.value) == (
+        "the lease of wave train-1 can neither be taken nor read; delete ConfigMap lease-train-1 "
+        "if no gate works on it"
+    )
 
 
 def test_a_lease_that_nobody_can_read_is_unknown() -> None:
