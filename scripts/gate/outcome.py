@@ -52,9 +52,7 @@ def decide(
     opened = [name for name, (mark, _) in fates.items() if mark is Mark.OPEN]
     before = [node.name for node in members if node.passed]
     allowed = allowance(asked)
-    if proof.problem:
-        decision = _shut(proof.verdict, proof.problem, proof.next_step)
-    elif len(bad) > allowed:
+    if len(bad) > allowed:
         text = (
             f"{words(len(bad), 'node')} of {len(members)} failed and {allowed} may, which points "
             f"to one common cause and not to bad nodes, so nobody is blamed: {_reasons(fates, bad)}"
@@ -63,6 +61,8 @@ def decide(
         fates = {
             name: (Mark.HOLD, f"wave failed as a whole: {why}") for name, (_, why) in fates.items()
         }
+    elif proof.problem:
+        decision = _shut(proof.verdict, proof.problem, proof.next_step)
     elif len(bad) + len(held) > allowed or not (opened or before):
         seen = proof.verdict is Verdict.FAIL or not held
         verdict = Verdict.FAIL if seen else Verdict.UNKNOWN

@@ -47,7 +47,7 @@ class _NothingToTestError(Exception):
 
 
 class Gate:
-    """One run over one wave. ``run`` always comes back with a verdict."""
+    """One run over one wave."""
 
     def __init__(  # noqa: PLR0913 - what a run works with; all but the first three can be left out
         self,
@@ -113,6 +113,7 @@ class Gate:
             If the request cannot be judged at all: no floor for the type, or another type of node.
         """
         self.verdict.floors = self._floors.known()
+        whole = False
         try:
             self._flow()
         except _NeverReadyError:
@@ -121,11 +122,17 @@ class Gate:
             return self._untested(str(idle_wave))
         except UnknownError as error:
             self._give_up(error)
+        else:
+            whole = True
         finally:
             self.verdict.ended = self._clock.now()
         try:
+            # What another gate has written and runs by now is not touched.
+            self._desk.guard()
             self._cluster.store(self._request.name, for_cluster(self.verdict))
             self._cluster.clean(self._desk.maker.labels)
+            if whole:
+                self._journal.close()
         except UnknownError as error:
             self._give_up(error)
         return self.verdict
@@ -138,9 +145,10 @@ class Gate:
         return self.verdict
 
     def _give_up(self, error: UnknownError) -> None:
-        self._progress(f"stopped: {error}")
-        self.verdict.verdict = Verdict.UNKNOWN
-        self.verdict.message = f"the gate could not go on: {error}"
+        message = f"the gate could not go on: {error}"
+        if message != self.verdict.message:
+            self._progress(f"stopped: {error}")
+        self.verdict.verdict, self.verdict.message = Verdict.UNKNOWN, message
         self.verdict.next_step = "run it again: it goes on where it stopped"
 
     def _flow(self) -> None:
@@ -168,7 +176,6 @@ class Gate:
         self._against_baselines(checks, proof)
         self.checks, self.problem = checks, proof.problem
         self._end(proof)
-        self._journal.close()
 
     def _storage(self, checks: dict[str, NodeJudgement], proof: Proof) -> None:
         """Check the shared file system from all proven nodes at once."""
@@ -205,8 +212,8 @@ class Gate:
         verdict.message, verdict.next_step = decision.message, decision.next_step
         verdict.nodes = decision.nodes
         verdict.node_tests = self._checks.tests
-        self._desk.guard()
         for name, (mark, reason) in decision.marks.items():
+            self._desk.guard()
             if mark is not Mark.OPEN:
                 self._progress(f"{name} stays out ({mark}): {reason}")
             self._cluster.mark(name, mark, f"{reason} (run {self._request.run})")
@@ -322,6 +329,9 @@ class Gate:
         if len(good) == request.nodes == accelerator(request.instance).count == 1:
             return Proof(proven={good[0]: f"its check passed; {ALONE} and has one GPU"})
         partners = sorted(self._desk.once("partners", lambda: self._partners(good)))
+        if self._journal.resumed:
+            # Who was stopped has given them back, or their loans end before this run does.
+            self._cluster.borrow(partners, len(partners), request.run, self._desk.left())
         if len(good) == 1 < request.nodes and not partners:
             return Proof(held={good[0]: LONELY})
         places = self._journal.once("places", STATES, self._desk.nodes)
@@ -343,7 +353,15 @@ class Gate:
                 record=self.verdict.measured,
             )
         finally:
-            self._cluster.give_back(partners, request.run)
+            self._give_back(partners)
+
+    def _give_back(self, partners: Sequence[str]) -> None:
+        """End the loans; those of which that cannot be said end by themselves."""
+        try:
+            self._desk.guard()
+            self._cluster.give_back(partners, self._request.run)
+        except UnknownError as error:
+            self._progress(f"loans are left to end by themselves: {error}")
 
     def _gone(self, some: Collection[str]) -> set[str]:
         """Return those of the nodes that are not Ready any more."""

@@ -1,14 +1,17 @@
 """A gate that was killed goes on to the verdict that it would have reached."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typing_extensions import override
 
 from components.catalog import instance_type
 from scripts.baseline.store import BaselineStore
+from scripts.errors import UnknownError
 from scripts.gate.history import History
 from scripts.gate.journal import Journal
 from scripts.gate.ports import Mark
@@ -31,7 +34,12 @@ class Machine:
     lines: list[str]
 
     def gate(
-        self, *, resumes: bool, again: bool = False, store: BaselineStore | None = None
+        self,
+        *,
+        resumes: bool,
+        again: bool = False,
+        store: BaselineStore | None = None,
+        guard: Callable[[], None] = lambda: None,
     ) -> WaveVerdict:
         request = Request(
             run="20261201-080000-ab12",
@@ -52,7 +60,10 @@ class Machine:
         history = History(
             store=store, run=request.run, instance=request.instance, image=IMAGE, progress=said
         )
-        return Gate(request, self.cluster, said, clock, journal=journal, history=history).run()
+        gate = Gate(
+            request, self.cluster, said, clock, journal=journal, history=history, guard=guard
+        )
+        return gate.run()
 
 
 def machine(faults: dict[int, str]) -> Machine:
@@ -191,3 +202,54 @@ def test_a_round_that_was_kept_over_other_nodes_judges_nobody() -> None:
         "of another gate; begin anew with yard gate run --fresh"
     )
     assert stopped.cluster.marks == {}
+
+
+def test_a_gate_that_lost_its_wave_leaves_to_the_next_one_what_is_its() -> None:
+    stopped = machine({})
+    stopped.cluster.states.clear()
+    [_, *partners] = [*stopped.cluster.add(1), *stopped.cluster.add(4, wave="0", passed=True)]
+    asked = iter([None, None, None, None])
+
+    def guard() -> None:
+        if next(asked, "lost"):
+            raise UnknownError("the wave is held by run r2")
+
+    stopped.cluster.add(NODES - 1)
+    verdict = stopped.gate(resumes=False, guard=guard)
+    assert verdict.message == "the gate could not go on: the wave is held by run r2"
+    assert stopped.cluster.marks == {}
+    assert stopped.cluster.stored == {}
+    assert stopped.cluster.cleaned == 1, "only before it began"
+    assert sorted(stopped.cluster.lent) == partners, "the next one may work with them by now"
+    assert stopped.lines.count("stopped: the wave is held by run r2") == 1
+
+
+def test_a_resumed_gate_borrows_again_what_the_stopped_one_gave_back() -> None:
+    stopped = machine({})
+    stopped.cluster.states.clear()
+    stopped.cluster.add(NODES)
+    stopped.cluster.add(4, wave="0", passed=True)
+    stopped.cluster.stops_at_round = 4
+    stopped.gate(resumes=False)
+    assert stopped.cluster.lent == {}
+    lent = list[int]()
+    stopped.gate(resumes=True, guard=lambda: lent.append(len(stopped.cluster.lent)))
+    assert max(lent) == 4
+    assert stopped.cluster.lent == {}
+
+
+def test_a_gate_whose_verdict_could_not_be_kept_is_gone_on_with() -> None:
+    class Full(FakeCluster):
+        @override
+        def store(self, name: str, verdict: Mapping[str, Any]) -> None:
+            raise UnknownError("create ConfigMap gate-train-1: the Kubernetes API does not answer")
+
+    stopped = machine({})
+    names = sorted(stopped.cluster.states)
+    full = Full(states=stopped.cluster.states, quick=True)
+    verdict = Machine(full, stopped.shelf, []).gate(resumes=False)
+    assert verdict.verdict is Verdict.UNKNOWN
+    rounds = len(full.rounds)
+    assert stopped.gate(resumes=True).line == "pass: pool train wave 1: 8 of 8 nodes open"
+    assert (rounds, stopped.cluster.rounds) == (9, []), "all was measured before"
+    assert stopped.cluster.marked(Mark.OPEN) == names
