@@ -65,8 +65,16 @@ def stale_locks(backend_url: str, stack: str) -> Iterator[Path]:
     root = Path(unquote(url.path)) / ".pulumi" / "locks"
     for lock in root.glob(f"**/{stack}/*.json"):
         owner = json.loads(lock.read_text())
-        if owner["hostname"] == socket.gethostname() and not psutil.pid_exists(owner["pid"]):
+        if owner["hostname"] == socket.gethostname() and not _runs(owner["pid"]):
             yield lock
+
+
+def _runs(pid: int) -> bool:
+    """Tell whether a process runs; one that nobody has taken note of yet is gone all the same."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def recover(engine: Engine, find: Finder) -> None:

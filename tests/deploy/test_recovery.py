@@ -3,7 +3,10 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+import psutil
 
 from scripts.deploy.recovery import pending_creates, settle, stale_locks
 
@@ -21,6 +24,16 @@ def ended_process() -> int:
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
     return child.pid
+
+
+def test_the_lock_of_a_process_that_has_ended_and_waits_for_its_parent_is_stale(
+    tmp_path: Path,
+) -> None:
+    with subprocess.Popen(["true"]) as ended:
+        while psutil.Process(ended.pid).status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.01)
+        held = lock(tmp_path, pid=ended.pid, hostname=socket.gethostname())
+        assert list(stale_locks(f"file://{tmp_path}", "local")) == [held]
 
 
 def test_only_the_lock_of_a_process_that_is_gone_from_this_host_is_stale(tmp_path: Path) -> None:
