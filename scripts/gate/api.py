@@ -71,6 +71,11 @@ class Api:
         """Create one object; False if there was one of this name already.
 
         That is also what a first try leaves behind whose answer was lost.
+
+        Raises
+        ------
+        UsageError
+            If its namespace does not exist.
         """
         kind, name = manifest["kind"], manifest["metadata"]["name"]
 
@@ -80,9 +85,12 @@ class Api:
         try:
             self._patience.call(f"create {kind} {name}", lambda: _served(kind, action))
         except ApiError as error:
-            if error.status.code != CONFLICT:
-                raise
-            return False
+            if error.status.code == CONFLICT:
+                return False
+            raise UsageError(
+                f"create {kind} {name}: {error}; give the gate's namespace with --namespace, which "
+                "`pulumi up` makes"
+            ) from error
         return True
 
     def merge(self, kind: Kind, name: str, patch: Manifest) -> None:

@@ -14,8 +14,12 @@ __all__ = ["Patience"]
 
 T = TypeVar("T")
 
-AWAY: Final = frozenset({429, 500, 502, 503, 504})
-"""Statuses of an API server that is busy, starting or behind a load balancer without a target."""
+AWAY: Final = frozenset({410, 429, 500, 502, 503, 504})
+"""Statuses of an API server that is busy, starting or behind a load balancer without a target; and
+of a long list of which the rest is not kept any more."""
+
+EXPECTED: Final = frozenset({404, 409})
+"""Statuses that tell a caller something: there is none, there is one, it was changed."""
 
 UNAUTHORIZED: Final = 401
 FORBIDDEN: Final = 403
@@ -53,11 +57,11 @@ class Patience:
         Raises
         ------
         UnknownError
-            If the API stayed away.
+            If the API stayed away, or answers with an error that nobody expects.
         UsageError
             If it refuses who we are or what we want.
         ApiError
-            If it answers with any other error.
+            If it answers 404 or 409.
         """
         longest = self._seconds if seconds is None else seconds
         end = self._monotonic() + (min(longest, AFTERWARDS) if self._ran_out else longest)
@@ -92,6 +96,6 @@ class Patience:
                 f"{what}: the Kubernetes API refuses: {error}; give a kubeconfig of an identity "
                 "that may run the gate"
             ) from error
-        if not isinstance(error, ApiError):
+        if not isinstance(error, ApiError) or status not in EXPECTED:
             raise UnknownError(f"{what}: the Kubernetes API answers {status}: {error}") from error
         raise error

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -288,6 +289,39 @@ def test_a_node_with_the_taint_is_not_taken_as_passed() -> None:
     assert not node_state(node).passed
     node["spec"]["taints"] = []
     assert node_state(node).passed
+
+
+def test_an_answer_that_nobody_expects_is_unknown_and_not_a_traceback() -> None:
+    server = wave(2)
+    server.trouble = failing(status(422, "Job.batch is invalid"))
+    verdict = gate(server, 2)
+    assert verdict.verdict is Verdict.UNKNOWN
+    assert re.fullmatch(
+        r"the gate could not go on: \w+ \w+ ?\S*: the Kubernetes API answers 422: "
+        r"Job.batch is invalid",
+        verdict.message,
+    )
+
+
+def test_a_list_whose_rest_is_not_kept_any_more_is_asked_for_anew() -> None:
+    server = wave(2)
+    server.trouble = failing(status(410, "the provided continue parameter is too old"))
+    assert gate(server, 2).verdict is Verdict.PASS
+
+
+def test_a_namespace_that_does_not_exist_is_named() -> None:
+    server = wave(1)
+    server.trouble = lambda request: (
+        status(404, 'namespaces "nowhere" not found') if request.startswith("POST") else None
+    )
+    api = Api(server.client(), "nowhere", Patience(60))
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    with pytest.raises(UsageError) as refused:
+        api.create(manifest)
+    assert str(refused.value) == (
+        'create ConfigMap a: namespaces "nowhere" not found; give the gate\'s namespace with '
+        "--namespace, which `pulumi up` makes"
+    )
 
 
 def test_patience_ends() -> None:
