@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import FrameType
@@ -241,13 +243,25 @@ def _prove(client: Client, request: Request, how: dict[str, Any]) -> None:
         run=request.run,
         timeout=request.timeout,
     )
-    # Who ends us still gets a report: a SystemExit runs what stands under `finally`.
-    signal.signal(signal.SIGTERM, _stop)
-    with screen_for(sys.stderr, os.environ, heading, live=how["live"]) as screen:
+    with _stoppable(), screen_for(sys.stderr, os.environ, heading, live=how["live"]) as screen:
         session = Session(client, request.namespace, settings_of(how), screen)
         verdict = session.prove(request)
     click.echo(json.dumps(verdict.as_json()) if how["as_json"] else verdict.line)
     sys.exit(EXIT_CODES[verdict.verdict])
+
+
+@contextmanager
+def _stoppable() -> Generator[None]:
+    """Let who ends or interrupts us still get a report, and an exit code that blames nobody.
+
+    A SystemExit runs what stands under `finally`.
+    """
+    former = {each: signal.signal(each, _stop) for each in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for each, handler in former.items():
+            signal.signal(each, handler)
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:

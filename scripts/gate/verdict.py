@@ -1,5 +1,6 @@
 """The verdict on a wave, as it is kept in a report and in the cluster."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,6 +9,7 @@ from typing import Any, Final
 from components.catalog.floors import Floor
 from scripts.gate.stages import Effort, Measurement
 from scripts.nccl.text import names, words
+from scripts.records.shelf import LARGEST
 from scripts.verdicts import Verdict
 
 __all__ = [
@@ -139,13 +141,21 @@ class WaveVerdict:
 
 
 def for_cluster(verdict: WaveVerdict) -> dict[str, Any]:
-    """Return the verdict small enough for a ConfigMap (1 MiB): captures stay in the report."""
+    """Return the verdict small enough for a ConfigMap: captures stay in the report.
+
+    Of thousands of nodes only those that are not open are told, or how many there are.
+    """
     full = verdict.as_json()
     for node in full["nodes"]:
         del node["check"], node["place"]
     for each in full["baselines"]:
         each.pop("deltas", None)
     full["measurements"] = words(len(full["measurements"]), "measurement")
+    out = [node for node in full["nodes"] if node["verdict"] != str(Verdict.PASS)]
+    for nodes in (full["nodes"], out, words(len(full["nodes"]), "node")):
+        full["nodes"] = nodes
+        if len(json.dumps(full, indent=1)) <= LARGEST:
+            break
     return full
 
 

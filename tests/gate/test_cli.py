@@ -1,4 +1,5 @@
 import json
+import signal
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,35 @@ def test_a_wave_that_is_not_there_exits_with_3(
     result = invoke(tmp_path, ApiServer(), monkeypatch, "--timeout", "1")
     assert result.exit_code == 3
     assert result.stdout.startswith("unknown: pool train wave 1: 0 of 2 nodes were Ready after 1 s")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_who_stops_a_gate_between_two_marks_gets_a_report_and_can_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
+) -> None:
+    server, marked = wave(), list[str]()
+    before = signal.getsignal(sent)
+
+    def trouble(request: str) -> None:
+        if request.startswith("PATCH") and "/nodes/" in request:
+            marked.append(request)
+            if len(marked) == 2:
+                signal.raise_signal(sent)
+
+    server.trouble = trouble
+    result = invoke(tmp_path, server, monkeypatch)
+    assert result.exit_code == 3
+    assert (tmp_path / "reports" / "gate-train-1.json").exists()
+    assert signal.getsignal(sent) == before
+    assert not [name for name in server.objects["ConfigMap"] if name.startswith("lease-")]
+    server.requests.clear()
+
+    result = invoke(tmp_path, server, monkeypatch)
+    assert result.stdout == "pass: pool train wave 1: 2 of 2 nodes open\n"
+    nodes = server.objects["Node"].values()
+    assert {node["metadata"]["labels"]["trainyard.dev/gate"] for node in nodes} == {"passed"}
+    made = [each for each in server.requests if each.startswith("POST") and "jobs" in each]
+    assert made == [], "nothing is measured again"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The verdict on a wave of which bad nodes were replaced."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -107,3 +108,23 @@ def test_what_is_kept_in_the_cluster_has_no_captures_and_leaves_the_report_whole
     assert whole["baselines"] == [{"setting": "s1", "deltas": [1, 2]}]
     assert whole["nodes"][0]["place"] == ["nn-top", "nn-1"]
     assert json.loads(json.dumps(whole)) == whole
+
+
+@pytest.mark.parametrize(
+    ("open_", "out", "reason", "kept"),
+    [
+        (900, 100, 500, 1000),
+        (3000, 100, 500, 100),
+        (0, 3000, 500, "3000 nodes"),
+    ],
+)
+def test_what_is_kept_in_the_cluster_fits_a_config_map_whatever_the_size_of_the_wave(
+    open_: int, out: int, reason: int, kept: int | str
+) -> None:
+    verdict = wave("r1", Verdict.PASS, "open", AT)
+    [bad] = verdict.nodes
+    good = replace(bad, verdict=Verdict.PASS, reason="r" * reason)
+    verdict.nodes = [good] * open_ + [replace(bad, reason="r" * reason)] * out
+    nodes = for_cluster(verdict)["nodes"]
+    assert kept == (nodes if isinstance(nodes, str) else len(nodes))
+    assert len(json.dumps(for_cluster(verdict), indent=1)) < 1 << 20
