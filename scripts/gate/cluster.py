@@ -7,22 +7,19 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from scripts.gate.api import Api
-from scripts.gate.jobs import GateJob
+from scripts.gate.jobs import POOL_LABEL, TAINT, WAVE_LABEL, GateJob
 from scripts.gate.lending import lend, lent_to_other, take_back
 from scripts.gate.objects import Manifest, items, labels, mapping
 from scripts.gate.pods import holds_gpus
 from scripts.gate.ports import Condition, JobResult, Mark, NodeState, Progress, ignore
 from scripts.gate.runner import JOB_KINDS, Runner
 
-__all__ = ["GATE_LABEL", "REASON", "TAINT", "KubeCluster", "node_change", "node_state"]
+__all__ = ["GATE_LABEL", "REASON", "KubeCluster", "node_change", "node_state"]
 
 T = TypeVar("T")
 
-POOL_LABEL: Final = "trainyard.dev/pool"
-WAVE_LABEL: Final = "trainyard.dev/wave"
 GATE_LABEL: Final = "trainyard.dev/gate"
 REASON: Final = "trainyard.dev/gate-reason"
-TAINT: Final = "trainyard.dev/unproved"
 TYPE_LABEL: Final = "node.kubernetes.io/instance-type"
 PLACE_LABELS: Final = tuple(f"topology.k8s.aws/network-node-layer-{layer}" for layer in (1, 2, 3))
 """Network nodes above an instance, from the widest on; EC2 tells them for P and Trn only."""

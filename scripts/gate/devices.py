@@ -14,7 +14,7 @@ from scripts.node.judge import NodeJudgement
 from scripts.node.profiles import Severity
 from scripts.verdicts import Verdict
 
-__all__ = ["lacking", "wanted"]
+__all__ = ["GPU", "lacking", "wanted"]
 
 GPU: Final = "nvidia.com/gpu"
 EFA: Final = "vpc.amazonaws.com/efa"

@@ -16,10 +16,15 @@ from scripts.nccl.expectation import sweep
 __all__ = [
     "CHECK_LABEL",
     "CONTAINER",
+    "GATE_OF_LABEL",
+    "OURS",
+    "POOL_LABEL",
     "QUEUE",
     "QUEUE_LABEL",
     "ROUND_LABEL",
     "RUN_LABEL",
+    "TAINT",
+    "WAVE_LABEL",
     "GateJob",
     "JobKind",
     "JobMaker",
@@ -35,7 +40,13 @@ NCCL_TESTS: Final = "/opt/nccl-tests/build"
 
 JobKind = Literal["Job", "MPIJob"]
 
+OURS: Final = {"app.kubernetes.io/name": "trainyard-gate"}
+"""The label of all that gates run; whoever else holds GPUs has another."""
+
 RUN_LABEL: Final = "trainyard.dev/run"
+GATE_OF_LABEL: Final = "trainyard.dev/gate-of"
+"""Which wave it is for: :attr:`scripts.gate.request.Request.place`."""
+
 CHECK_LABEL: Final = "trainyard.dev/check"
 ROUND_LABEL: Final = "trainyard.dev/round"
 """What Jobs that run side by side share, so that they can be deleted at once."""
@@ -44,6 +55,8 @@ QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 POOL_LABEL: Final = "trainyard.dev/pool"
 WAVE_LABEL: Final = "trainyard.dev/wave"
+TAINT: Final = "trainyard.dev/unproved"
+"""On every node from its start until a gate has opened it."""
 
 QUEUE: Final = "gate"
 PRIORITY: Final = "gate"
@@ -61,7 +74,7 @@ ALL_REDUCE: Final = "all-reduce"
 _DIGEST = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
 
 TOLERATIONS: Final = (
-    {"key": "trainyard.dev/unproved", "operator": "Exists", "effect": "NoSchedule"},
+    {"key": TAINT, "operator": "Exists", "effect": "NoSchedule"},
     {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
     # A node that failed before is cordoned until it has passed.
     {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"},
@@ -138,9 +151,9 @@ class JobMaker:
     def labels(self) -> dict[str, str]:
         """Labels of every object of the run."""
         return {
-            "app.kubernetes.io/name": "trainyard-gate",
+            **OURS,
             RUN_LABEL: self.run,
-            "trainyard.dev/gate-of": f"{self.pool}-{self.wave}",
+            GATE_OF_LABEL: f"{self.pool}-{self.wave}",
         }
 
     def node_check(self, label: str, node: str, seconds: float) -> GateJob:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from scripts.gate import mpi
-from scripts.gate.jobs import QUEUE_LABEL
+from scripts.gate.devices import GPU
+from scripts.gate.jobs import OURS, QUEUE_LABEL
 from scripts.gate.objects import Manifest, items, labels, mapping
 from scripts.nccl.text import words
 
@@ -14,7 +15,6 @@ __all__ = ["NOT_TAKEN", "Standing", "holds_gpus", "queue_reason", "standing"]
 JOB_LABEL: Final = "batch.kubernetes.io/job-name"
 INDEX_LABEL: Final = "batch.kubernetes.io/job-completion-index"
 
-GPU: Final = "nvidia.com/gpu"
 ENDED: Final = frozenset({"Succeeded", "Failed"})
 SPEAKER: Final = 0
 """The rank whose log speaks for its Job: the launcher's, or the only one."""
@@ -57,7 +57,7 @@ def standing(pods: Iterable[Manifest], jobs: Iterable[Manifest]) -> dict[str, St
 
 def holds_gpus(pod: Manifest) -> bool:
     """Tell whether a pod that is not the gate's has GPUs, or is about to start on some."""
-    if labels(pod).get("app.kubernetes.io/name") == "trainyard-gate":
+    if labels(pod).items() >= OURS.items():
         return False
     if mapping(pod, "status").get("phase") in ENDED:
         return False

@@ -15,7 +15,7 @@ from scripts.gate.fabric import Fabric, Floors
 from scripts.gate.history import History, known_of
 from scripts.gate.idle import idle
 from scripts.gate.isolate import allowance
-from scripts.gate.jobs import accelerator
+from scripts.gate.jobs import GATE_OF_LABEL, accelerator
 from scripts.gate.journal import Journal
 from scripts.gate.keep import Keep, Logs
 from scripts.gate.memory import Memory
@@ -153,8 +153,7 @@ class Gate:
 
     def _flow(self) -> None:
         if not self._journal.resumed:
-            mine = self._desk.maker.labels["trainyard.dev/gate-of"]
-            self._cluster.clean({"trainyard.dev/gate-of": mine})
+            self._cluster.clean({GATE_OF_LABEL: self._request.place})
         self.members = members = self._journal.once("members", STATES, self._members)
         self._memory.recall()
         fresh = [node for node in members if not node.passed]

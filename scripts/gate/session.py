@@ -21,6 +21,7 @@ from scripts.gate.api import Api
 from scripts.gate.cluster import KubeCluster
 from scripts.gate.history import History
 from scripts.gate.instances import AutoScaling
+from scripts.gate.jobs import GATE_OF_LABEL
 from scripts.gate.journal import SHELF as JOURNAL
 from scripts.gate.journal import Header, Journal, open_run, unfinished
 from scripts.gate.keep import Keep, Logs
@@ -273,5 +274,4 @@ def _unfinished(client: Client, namespace: str, place: str) -> Header | None:
 
 
 def _journals(api: Api, namespace: str, place: str) -> ConfigMapShelf:
-    owner = {"trainyard.dev/gate-of": place}
-    return ConfigMapShelf(api, namespace, JOURNAL, owner=owner)
+    return ConfigMapShelf(api, namespace, JOURNAL, owner={GATE_OF_LABEL: place})

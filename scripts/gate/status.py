@@ -11,8 +11,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from scripts.gate.cluster import GATE_LABEL, POOL_LABEL, REASON, WAVE_LABEL, node_state
+from scripts.gate.cluster import GATE_LABEL, REASON, node_state
 from scripts.gate.going import IDLE, Going, Movement, goings
+from scripts.gate.jobs import POOL_LABEL, WAVE_LABEL
 from scripts.gate.objects import Manifest, labels, mapping
 from scripts.gate.ports import Mark
 from scripts.verdicts import Verdict
