@@ -29,7 +29,7 @@ def ended_process() -> int:
 def test_the_lock_of_a_process_that_has_ended_and_waits_for_its_parent_is_stale(
     tmp_path: Path,
 ) -> None:
-    with subprocess.Popen(["true"]) as ended:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         while psutil.Process(ended.pid).status() != psutil.STATUS_ZOMBIE:
             time.sleep(0.01)
         held = lock(tmp_path, pid=ended.pid, hostname=socket.gethostname())
