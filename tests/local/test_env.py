@@ -36,7 +36,7 @@ def test_the_environment_points_everything_at_the_target(home: Home) -> None:
     assert found == {
         "PATH": f"/tools:{Path(sys.executable).parent}:/usr/bin",
         "PULUMI_HOME": f"{home.root}/pulumi/home",
-        "PULUMI_BACKEND_URL": f"file://{home.root}/pulumi/backend",
+        "PULUMI_BACKEND_URL": f"file://{home.root}/pulumi/backend?metadata=skip",
         "PULUMI_CONFIG_PASSPHRASE_FILE": f"{home.root}/pulumi/passphrase",
         "PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER": "true",
         "AWS_ENDPOINT_URL": "http://127.0.0.1:20001",
