@@ -157,7 +157,7 @@ class Session:
                 gate.checks,
                 gate.members,
                 problem=gate.problem,
-                pods=self._guests,
+                pods=lambda nodes: self._guests(nodes, guard),
                 now=self._clock.now(),
             )
             verdict.warnings += [
@@ -174,6 +174,7 @@ class Session:
                 ready_within=ARRIVAL_SECONDS,
             )
             gate, then = self._run(request, guard)
+            guard()
             verdict = self._after(verdict, then, replaced)
             gate.verdict = verdict
         return verdict
@@ -222,7 +223,11 @@ class Session:
         self._cluster.store(f"gate-{kept.pool}-{kept.wave}", for_cluster(kept))
         return kept
 
-    def _guests(self, nodes: Collection[str]) -> Mapping[str, Sequence[str]]:
+    def _guests(
+        self, nodes: Collection[str], guard: Callable[[], None]
+    ) -> Mapping[str, Sequence[str]]:
+        """Return the pods that speak against ending nodes; only who holds the wave ends any."""
+        guard()
         found = guests(self._api.list("Pod", everywhere=True))
         return {name: pods for name, pods in found.items() if name in nodes}
 

@@ -7,7 +7,7 @@ from click.testing import CliRunner, Result
 from lightkube import Client
 
 from scripts.errors import UsageError
-from scripts.gate import cli
+from scripts.gate import cli, lease
 from tests.gate.api_server import ApiServer
 from tests.gate.fake import IMAGE
 
@@ -113,6 +113,45 @@ def test_who_stops_a_gate_between_two_marks_gets_a_report_and_can_go_on(
     assert {node["metadata"]["labels"]["trainyard.dev/gate"] for node in nodes} == {"passed"}
     made = [each for each in server.requests if each.startswith("POST") and "jobs" in each]
     assert made == [], "nothing is measured again"
+
+
+def test_who_lost_the_wave_while_it_marked_nodes_opens_and_ends_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease, "STALE_SECONDS", 0)
+    server, marked = wave(), list[str]()
+    for name in ("n2", "n3", "n4"):
+        server.add_node(name)
+    server.faults = {"n0": frozenset({"gpu"})}
+
+    def trouble(request: str) -> None:
+        if request.startswith("PATCH") and "/nodes/" in request:
+            marked.append(request)
+            held = server.objects["ConfigMap"]["lease-train-1"]
+            told = {"run": "r2", "host": "h", "process": 2, "words": 0}
+            held["data"]["record.json"] = json.dumps(told)
+
+    server.trouble = trouble
+    more = ["--nodes", "5", "--replace", "1", "--no-repair"]
+    result = invoke(tmp_path, server, monkeypatch, *more)
+    assert result.stdout == (
+        "unknown: pool train wave 1: the gate could not go on: the wave is held by run r2 (process "
+        "2 on h), so this gate stops without a verdict (1 warning in the report); next: run it "
+        "again: it goes on where it stopped\n"
+    )
+    assert marked == ["PATCH /api/v1/nodes/n0"]
+    assert "lease-train-1" in server.objects["ConfigMap"]
+    assert "gate-train-1" not in server.objects["ConfigMap"]
+    report = json.loads((tmp_path / "reports" / "gate-train-1.json").read_text())
+    assert (report["replaced"], report["warnings"]) == (
+        [],
+        [
+            (
+                "n0 is not replaced: it could not be decided: the wave is held by run r2 "
+                "(process 2 on h), so this gate stops without a verdict"
+            )
+        ],
+    )
 
 
 @pytest.mark.parametrize(
