@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from scripts.gate.api import Api
 from scripts.gate.jobs import POOL_LABEL, TAINT, WAVE_LABEL, GateJob
-from scripts.gate.lending import lend, lent_to_other, take_back
+from scripts.gate.lending import NOBODY, lend, lent_to_other, take_back
 from scripts.gate.objects import Manifest, items, labels, mapping
 from scripts.gate.pods import holds_gpus
 from scripts.gate.ports import Condition, JobResult, Mark, NodeState, Progress, ignore
@@ -54,10 +54,15 @@ class KubeCluster:
         return sorted(found, key=lambda node: node.name)
 
     def busy(self, names: Collection[str]) -> set[str]:
-        """Return those of the nodes on which a pod that is not the gate's holds GPUs."""
-        pods = self._api.list("Pod", everywhere=True)
-        places = {mapping(pod, "spec").get("nodeName", "") for pod in pods if holds_gpus(pod)}
-        return places & set(names)
+        """Return those with a pod that holds GPUs and is no gate's, or that a gate has borrowed."""
+        pods, now = self._api.list("Pod", everywhere=True), datetime.now(tz=UTC)
+        used = {mapping(pod, "spec").get("nodeName", "") for pod in pods if holds_gpus(pod)}
+        lent = {
+            node["metadata"]["name"]
+            for node in self._api.list("Node")
+            if lent_to_other(node, NOBODY, now)
+        }
+        return (used | lent).intersection(names)
 
     def create(self, manifests: Sequence[Manifest]) -> None:
         """Create objects; what exists already is left as it is."""
@@ -80,7 +85,7 @@ class KubeCluster:
         return self._runner.run(jobs, seconds, read, seen)
 
     def borrow(self, names: Sequence[str], most: int, run: str, seconds: float) -> set[str]:
-        """Borrow nodes for a run by a note on each; who was quicker keeps it."""
+        """Borrow open nodes for a run by a note on each; who was quicker keeps it."""
         borrowed: set[str] = set()
         for name in names:
             if len(borrowed) >= most:
@@ -174,5 +179,8 @@ def node_change(node: Manifest, mark: Mark, reason: str) -> Manifest:
 
 
 def _loan(node: Manifest, run: str, seconds: float) -> Manifest | None:
+    """Lend a node that no other run has, and that no gate has shut to test it."""
     now = datetime.now(tz=UTC)
-    return None if lent_to_other(node, run, now) else lend(node, run, now, seconds)
+    if lent_to_other(node, run, now) or not node_state(node).passed:
+        return None
+    return lend(node, run, now, seconds)

@@ -8,10 +8,13 @@ from typing import Any, Final
 
 from scripts.gate.objects import Manifest, mapping
 
-__all__ = ["LENT", "lend", "lent_to_other", "take_back"]
+__all__ = ["LENT", "NOBODY", "lend", "lent_to_other", "take_back"]
 
 LENT: Final = "trainyard.dev/lent-to"
 """Annotation: the run, a space, and until when."""
+
+NOBODY: Final = ""
+"""No run: everybody who has a node is another."""
 
 
 def lent_to_other(node: Manifest, run: str, now: datetime) -> bool:

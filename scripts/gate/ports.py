@@ -73,7 +73,7 @@ class Cluster(Protocol):
         ...
 
     def busy(self, names: Collection[str]) -> set[str]:
-        """Return those of the nodes that hold a pod with GPUs."""
+        """Return those of the nodes that hold a pod with GPUs, or are lent to a gate."""
         ...
 
     def create(self, manifests: Sequence[Manifest]) -> None:

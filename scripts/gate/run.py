@@ -232,7 +232,7 @@ class Gate:
         passed = {node.name for node in members if node.passed}
         busy = self._cluster.busy(passed) if passed else set[str]()
         if busy:
-            self._progress(f"{words(len(busy), 'node')} with jobs stay as they are: {names(busy)}")
+            self._progress(f"in use and left as they are: {names(sorted(busy))}")
         return self._shut(members, passed - busy)
 
     def _idle_members(self) -> list[NodeState]:
@@ -282,7 +282,7 @@ class Gate:
             self._cluster.mark(name, Mark.HOLD, f"is proved again (run {run})")
         late = self._cluster.busy(free) if free else set[str]()
         for name in sorted(late):
-            self._progress(f"a job has come to {name}, so it stays open")
+            self._progress(f"somebody has come to {name}, so it stays open")
             self._cluster.mark(name, Mark.OPEN, f"{BEFORE} (run {run})")
         shut = set(free) - late
         return [replace(node, passed=node.passed and node.name not in shut) for node in members]

@@ -95,7 +95,7 @@ def test_a_job_that_comes_before_its_node_is_shut_keeps_it() -> None:
     cluster.add(4, passed=True)
     lines: list[str] = []
     verdict = run_gate(cluster, 4, again=True, lines=lines)
-    assert "a job has come to node-02, so it stays open" in lines
+    assert "somebody has come to node-02, so it stays open" in lines
     assert verdict.line == (
         "pass: pool train wave 1: 4 of 4 nodes open, 1 of them since an earlier run"
     )

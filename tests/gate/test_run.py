@@ -262,7 +262,7 @@ def test_again_finds_an_open_node_that_went_bad_and_leaves_nodes_with_jobs_alone
     assert verdict.message.startswith(
         "5 of 6 nodes open, 1 of them since an earlier run; out: node-04: gpus: a GPU is lost"
     )
-    assert "1 node with jobs stay as they are: node-01" in lines
+    assert "in use and left as they are: node-01" in lines
     assert cluster.marked(Mark.REFUSE) == ["node-04"]
     assert "node-01" not in cluster.marks
     assert len(cluster.rounds[0]) == 5
