@@ -14,7 +14,7 @@ from lightkube.resources.batch_v1 import Job
 from lightkube.resources.core_v1 import ConfigMap, Node, Pod, Service
 from lightkube.types import CascadeType, PatchType
 
-from scripts.errors import UsageError
+from scripts.errors import UnknownError, UsageError
 from scripts.gate.objects import Manifest
 from scripts.gate.patience import Patience
 
@@ -35,6 +35,9 @@ SERVED_BY: Final = {"MPIJob": "the MPI operator", "Workload": "Kueue"}
 
 EVERYWHERE: Final = "*"
 CONFLICT, NOT_FOUND = 409, 404
+TRIES: Final = 50
+"""Changes of one node that may come in between: a kubelet makes one every ten seconds."""
+
 CHUNK: Final = 500
 """Objects a page of a list; a page of a thousand pods would be some ten megabytes."""
 
@@ -106,6 +109,11 @@ class Api:
         """Patch a node by what ``change`` makes of it; a change in between is read again.
 
         False if the node is gone, or ``change`` made nothing of it.
+
+        Raises
+        ------
+        UnknownError
+            If others come in between again and again.
         """
 
         def action() -> bool:
@@ -115,14 +123,13 @@ class Api:
                 self._client.patch(Node, name, patch, patch_type=PatchType.MERGE)
             return patch is not None
 
-        while True:
+        for _ in range(TRIES):
             try:
                 return self._patience.call(f"change Node {name}", action)
             except ApiError as error:
                 if error.status.code == NOT_FOUND:
                     return False
-                if error.status.code != CONFLICT:
-                    raise
+        raise UnknownError(f"change Node {name}: others changed it {TRIES} times in between")
 
     def delete_all(self, kind: Kind, labels: Mapping[str, str]) -> None:
         """Delete all objects of a kind with these labels, and what they own."""

@@ -263,6 +263,21 @@ def test_a_resumed_run_deletes_what_it_had_left_of_rounds_that_are_over() -> Non
     assert "MPIJob gate-r2-p1-0" not in server.deleted
 
 
+def test_a_node_that_one_gate_has_borrowed_is_in_use_until_it_is_given_back() -> None:
+    server = wave(3)
+    cluster = KubeCluster(
+        Api(server.client(), "trainyard-gate", Patience(60)), "trainyard-gate", lambda _line: None
+    )
+    for name in ("n0", "n1"):
+        cluster.mark(name, Mark.OPEN, "good")
+    assert cluster.borrow(["n0", "n1", "n2"], 3, "r1", 600) == {"n0", "n1"}, "n2 is not open"
+    assert cluster.borrow(["n0", "n1"], 1, "r2", 600) == set()
+    assert cluster.busy(["n0", "n2"]) == {"n0"}
+    cluster.give_back(["n0"], "r1")
+    assert cluster.busy(["n0", "n1", "n2"]) == {"n1"}
+    assert cluster.borrow(["n1"], 1, "r1", 600) == {"n1"}, "its own loan is renewed"
+
+
 def test_a_cordon_by_a_person_stays() -> None:
     server = ApiServer()
     server.add_node("n0", unschedulable=True)
@@ -322,6 +337,17 @@ def test_a_namespace_that_does_not_exist_is_named() -> None:
         'create ConfigMap a: namespaces "nowhere" not found; give the gate\'s namespace with '
         "--namespace, which `pulumi up` makes"
     )
+
+
+def test_a_node_that_changes_all_the_time_is_not_tried_without_end() -> None:
+    server = wave(1)
+    server.trouble = lambda request: (
+        status(409, "the object has been modified") if request.startswith("PATCH") else None
+    )
+    api = Api(server.client(), "trainyard-gate", Patience(60))
+    with pytest.raises(UnknownError) as stopped:
+        api.change_node("n0", lambda _node: {})
+    assert str(stopped.value) == "change Node n0: others changed it 50 times in between"
 
 
 def test_patience_ends() -> None:
