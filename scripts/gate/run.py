@@ -327,22 +327,19 @@ class Gate:
         request = self._request
         if len(good) == request.nodes == accelerator(request.instance).count == 1:
             return Proof(proven={good[0]: f"its check passed; {ALONE} and has one GPU"})
-        partners = sorted(self._desk.once("partners", lambda: self._partners(good)))
-        if self._journal.resumed:
-            # Who was stopped has given them back, or their loans end before this run does.
-            self._cluster.borrow(partners, len(partners), request.run, self._desk.left())
-        if len(good) == 1 < request.nodes and not partners:
-            return Proof(held={good[0]: LONELY})
-        places = self._journal.once("places", STATES, self._desk.nodes)
-        plan = Plan(
-            allowed=allowed,
-            places={node.name: node.place for node in places},
-            collectives=request.collectives,
-            alone=self._floors.alone_pays,
-            lone=request.nodes == 1,
-            gone=self._gone,
-        )
+        partners = self._borrowed(good)
         try:
+            if len(good) == 1 < request.nodes and not partners:
+                return Proof(held={good[0]: LONELY})
+            places = self._journal.once("places", STATES, self._desk.nodes)
+            plan = Plan(
+                allowed=allowed,
+                places={node.name: node.place for node in places},
+                collectives=request.collectives,
+                alone=self._floors.alone_pays,
+                lone=request.nodes == 1,
+                gone=self._gone,
+            )
             return prove(
                 good,
                 partners,
@@ -353,6 +350,17 @@ class Gate:
             )
         finally:
             self._give_back(partners)
+
+    def _borrowed(self, good: Sequence[str]) -> list[str]:
+        """Return nodes that are lent to this run; a resumed run has what it had before."""
+        partners = sorted(self._desk.once("partners", lambda: self._partners(good)))
+        if self._journal.resumed:
+            # Who was stopped has given them back, or their loans end before this run does.
+            run, left = self._request.run, self._desk.left()
+            lent = self._cluster.borrow(partners, len(partners), run, left)
+            if away := sorted(set(partners) - lent):
+                self._progress(f"not lent to this run any more: {names(away)}")
+        return partners
 
     def _give_back(self, partners: Sequence[str]) -> None:
         """End the loans; those of which that cannot be said end by themselves."""

@@ -214,6 +214,11 @@ class Session:
         if found and found.request.run == run:
             say(f"run {run} began at {found.started:%H:%M} and has not ended: going on with it")
             return request, Journal(shelf, run, say, resumes=True)
+        if found:
+            say(
+                f"run {found.request.run} of {found.started:%Y-%m-%d %H:%M} has not ended and is "
+                "given up: it is too old, or was asked for something else"
+            )
         open_run(shelf, request, self._clock.now())
         return request, Journal(shelf, run, say)
 

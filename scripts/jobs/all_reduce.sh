@@ -4,7 +4,8 @@
 # to the API, and a recording answers in its place. Its parts are tested with a program in mpirun's place, not on GPUs.
 #
 # Needs in the image: ssh, mpirun (Open MPI), getent, timeout, awk, and nccl-tests built with MPI=1.
-# Environment: GATE_JOB GATE_NODES GATE_GPUS GATE_MIN_BYTES GATE_MAX_BYTES GATE_SSH_PORT GATE_SECONDS GATE_SILENT_SECONDS.
+# Environment: GATE_BINARY GATE_NODES GATE_GPUS GATE_MIN_BYTES GATE_MAX_BYTES GATE_SSH_PORT GATE_SECONDS GATE_SILENT_SECONDS; and
+# GATE_JOB, which only a recording reads.
 # From the MPI operator, for more nodes than one: the host file, in which this pod stands first, and at /etc/gate-ssh the key pair of this MPIJob.
 set -u
 

@@ -1,4 +1,5 @@
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -113,6 +114,24 @@ def test_who_stops_a_gate_between_two_marks_gets_a_report_and_can_go_on(
     assert {node["metadata"]["labels"]["trainyard.dev/gate"] for node in nodes} == {"passed"}
     made = [each for each in server.requests if each.startswith("POST") and "jobs" in each]
     assert made == [], "nothing is measured again"
+
+
+def test_a_stopped_gate_is_given_up_by_who_asks_for_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = wave()
+    server.trouble = lambda request: (
+        signal.raise_signal(signal.SIGTERM) if request.startswith("PATCH") else None
+    )
+    assert invoke(tmp_path, server, monkeypatch).exit_code == 3
+    server.trouble = lambda _request: None
+    result = invoke(tmp_path, server, monkeypatch, "--collective", "all_reduce")
+    assert result.stdout == "pass: pool train wave 1: 2 of 2 nodes open\n"
+    assert re.search(
+        r"run \S+ of \d{4}-\d\d-\d\d \d\d:\d\d has not ended and is given up: it is too old, or "
+        r"was asked for something else\n",
+        result.stderr,
+    )
 
 
 def test_who_lost_the_wave_while_it_marked_nodes_opens_and_ends_none(
