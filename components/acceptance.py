@@ -103,14 +103,20 @@ class AcceptanceConfig(Section):
     regression: RegressionConfig | None = None
     """Tests of open nodes on a schedule; none when left out."""
 
-    @rule("dcgm", "timeout_seconds")
+    @rule("dcgm", "timeout_seconds", "regression")
     def _there_is_time(self) -> Iterator[Problem]:
-        if self.dcgm and self.dcgm.level >= HOURS_LEVEL and self.timeout_seconds < HOURS_SECONDS:
-            yield Problem(
-                "timeout_seconds",
-                f"is {self.timeout_seconds}, but level {self.dcgm.level} of DCGM's diagnostics "
-                f"takes up to 2.25 hours; use {HOURS_SECONDS} or more, or level 3",
-            )
+        if self.dcgm is None or self.dcgm.level < HOURS_LEVEL:
+            return
+        times = {"timeout_seconds": self.timeout_seconds}
+        if self.regression:
+            times["regression.timeout_seconds"] = self.regression.timeout_seconds
+        for key, seconds in times.items():
+            if seconds < HOURS_SECONDS:
+                yield Problem(
+                    key,
+                    f"is {seconds}, but level {self.dcgm.level} of DCGM's diagnostics takes up to "
+                    f"2.25 hours; use {HOURS_SECONDS} or more, or level 3",
+                )
 
     def strangers(self, pools: Sequence[str]) -> Iterator[Problem]:
         """Yield a problem for each pool that a setting names and that is none of ``pools``."""
@@ -288,7 +294,11 @@ class Acceptance(pulumi.ComponentResource):
         )
 
     def _command(self, wave: Wave) -> str:
-        options: dict[str, str | int] = {
+        options: dict[str, str | float] = {
+            # Not on the schedule: it would take the file system from the jobs that run then, and
+            # shut good nodes for what those jobs take of it.
+            "storage-claim": CLAIM,
+            "storage-mbps": round(self._storage_mbps, 1),
             "kubeconfig": "-",
             "report-dir": "reports",
             "timeout": self._config.timeout_seconds,
@@ -306,8 +316,6 @@ class Acceptance(pulumi.ComponentResource):
             "type": wave.instance_type,
             "image": self._image,
             "namespace": NAMESPACE,
-            "storage-claim": CLAIM,
-            "storage-mbps": round(self._storage_mbps, 1),
             "bucket": f"s3://{self._names.bucket('baselines')}",
         }
         if self._config.dcgm is not None:

@@ -35,6 +35,22 @@ KEPT_RUNS: Final = 3
 
 USER: Final = 65532
 
+RUN: Final = """
+worst=0 gate= stopped=
+stop() { stopped=yes; [ -z "$gate" ] || kill -TERM "$gate"; }
+trap stop TERM INT
+run() {
+  [ -z "$stopped" ] || return 0
+  "$@" &
+  gate=$!
+  wait "$gate"; code=$?
+  if [ -n "$stopped" ]; then wait "$gate"; code=3; fi
+  gate=
+  if [ $code -ne 0 ] && [ $worst -ne 1 ]; then worst=$code; fi
+}
+"""
+"""A shell is asked to stop in place of what it runs, and hears of it at once only in wait."""
+
 IDENTITY_AGENT: Final = "169.254.170.23/32"
 """Where pods ask EKS Pod Identity for their credentials, over HTTP on their own node."""
 
@@ -183,19 +199,13 @@ class Regression(pulumi.ComponentResource):
     def _script(self, tests: Sequence[WaveGate]) -> str:
         """Return the shell that runs one gate after the other, and ends as the worst of them did.
 
-        A wave that failed leaves the others to be tested. 1 (failed) is worse than 3 (unknown).
+        A wave that failed leaves the others to be tested. 1 (failed) is worse than 3 (unknown). Who
+        stops the pod stops the gate, which writes its report and gives back its lease.
         """
         where = ["--kubeconfig", "in-cluster", "--report-dir", "/scratch/reports"]
         seconds = ["--timeout", str(self._config.timeout_seconds)]
         lines = [shlex.join([*test.words, *seconds, *where, "--regression"]) for test in tests]
-        return "\n".join(
-            [
-                "worst=0",
-                "note() { if [ $worst -ne 1 ]; then worst=$1; fi; }",
-                *(f"{line} || note $?" for line in lines),
-                "exit $worst",
-            ]
-        )
+        return "\n".join([RUN.strip(), *(f"run {line}" for line in lines), "exit $worst"])
 
     def _rights(self) -> list[pulumi.Resource]:
         """Let the account run a gate: mark nodes, see who uses them, run Jobs in its namespace."""
@@ -281,13 +291,19 @@ class Regression(pulumi.ComponentResource):
 
 
 def _of_gates() -> "list[rbac.v1.PolicyRuleArgsDict]":
-    run = ["create", "delete", "deletecollection", "get", "list", "patch"]
+    """Return the verbs that a gate uses, and no more; ``scripts/gate/api.py`` has its calls."""
+    run = ["create", "deletecollection", "list"]
     return [
         {"api_groups": ["batch"], "resources": ["jobs"], "verbs": run},
         {"api_groups": ["kubeflow.org"], "resources": ["mpijobs"], "verbs": run},
-        # ConfigMaps hold verdicts, baselines, the blacklist, journals and leases of gates.
-        {"api_groups": [""], "resources": ["configmaps", "services"], "verbs": run},
-        {"api_groups": ["kueue.x-k8s.io"], "resources": ["workloads"], "verbs": ["get", "list"]},
-        {"api_groups": [""], "resources": ["pods"], "verbs": ["get", "list"]},
+        # They hold verdicts, baselines, the blacklist, journals and leases of gates.
+        {
+            "api_groups": [""],
+            "resources": ["configmaps"],
+            "verbs": ["create", "delete", "list", "patch"],
+        },
+        {"api_groups": [""], "resources": ["services"], "verbs": ["deletecollection"]},
+        {"api_groups": ["kueue.x-k8s.io"], "resources": ["workloads"], "verbs": ["list"]},
+        {"api_groups": [""], "resources": ["pods"], "verbs": ["list"]},
         {"api_groups": [""], "resources": ["pods/log"], "verbs": ["get"]},
     ]

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -146,17 +147,41 @@ def test_it_marks_nodes_and_sees_pods_but_nothing_else_of_the_cluster(
     assert cluster_rights == {"nodes": ["get", "list", "patch"], "pods": ["list"]}
 
 
-def test_it_reaches_every_kind_that_a_gate_works_with_and_no_secret(
+def test_it_may_do_in_its_namespace_what_a_gate_calls_and_no_more(
     site: Engine, cluster_rights: dict[str, list[str]]
 ) -> None:
     granted = of_namespace(site)
-    for kind in KINDS:
-        assert "list" in {**cluster_rights, **granted}[f"{kind.lower()}s"]
-    for kind in {*KINDS} - {"Node", "Pod", "Workload"}:
-        assert {"create", "deletecollection"} <= {*granted[f"{kind.lower()}s"]}
-    assert granted["pods/log"] == ["get"]
-    assert "secrets" not in {**cluster_rights, **granted}
-    assert all("*" not in verbs for verbs in granted.values())
+    run = ["create", "deletecollection", "list"]
+    assert granted == {
+        "jobs": run,
+        "mpijobs": run,
+        "configmaps": ["create", "delete", "list", "patch"],
+        "services": ["deletecollection"],
+        "workloads": ["list"],
+        "pods": ["list"],
+        "pods/log": ["get"],
+    }
+    assert {f"{kind.lower()}s" for kind in KINDS} <= {*cluster_rights, *granted}
+
+
+def test_the_schedule_does_not_take_the_file_system_from_the_jobs_that_run(site: Engine) -> None:
+    assert "--storage" not in pod(site)["containers"][0]["command"][2]
+
+
+def test_the_longest_diagnostics_are_given_time_on_the_schedule_too() -> None:
+    acceptance = {
+        "dcgm": {"image": IMAGE, "level": 4},
+        "timeout_seconds": 10800,
+        "regression": REGRESSION,
+    }
+    with pytest.raises(SettingsError) as caught:
+        parse(SiteConfig, raw("local") | {"acceptance": acceptance}, "file.yaml")
+    assert [str(problem) for problem in caught.value.problems] == [
+        (
+            "acceptance.regression.timeout_seconds: is 3600, but level 4 of DCGM's diagnostics "
+            "takes up to 2.25 hours; use 10800 or more, or level 3"
+        )
+    ]
 
 
 def test_the_policy_pack_has_nothing_to_say_of_it(site: Engine) -> None:
@@ -223,3 +248,26 @@ def test_every_wave_is_tested_and_the_worst_of_them_is_told(
             "--timeout 3600 --kubeconfig in-cluster --report-dir /scratch/reports --regression"
         )
         assert "--replace" not in line
+
+
+def test_who_stops_the_pod_stops_the_gate_and_no_other_wave_is_begun(
+    site: Engine, tmp_path: Path
+) -> None:
+    yard = tmp_path / "yard"
+    yard.write_text(
+        f"#!/bin/sh\ntrap 'echo reported >> {tmp_path}/said; kill $!; exit 3' TERM\n"
+        f"echo began >> {tmp_path}/said\nsleep 60 & wait $!\n"
+    )
+    yard.chmod(0o755)
+    said = tmp_path / "said"
+    shell = shutil.which("sh")
+    assert shell is not None
+    script = pod(site)["containers"][0]["command"][2]
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with subprocess.Popen([shell, "-c", script], env=environment) as running:
+        end = time.monotonic() + 10
+        while not said.exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        running.terminate()
+        assert running.wait(timeout=10) == 3
+    assert said.read_text().splitlines() == ["began", "reported"]
