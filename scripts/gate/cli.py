@@ -2,13 +2,9 @@
 
 import json
 import os
-import signal
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from types import FrameType
 from typing import Any, Final
 
 import click
@@ -25,10 +21,11 @@ from scripts.gate.request import Request
 from scripts.gate.screen import Heading, screen_for
 from scripts.gate.session import Session, new_run, same_run, stopped
 from scripts.gate.status import shown, wave_statuses, worst
+from scripts.gate.stoppable import stoppable
 from scripts.gate.sweep import FULL_SWEEP
 from scripts.gate.train_cli import train
 from scripts.records.kubeconfig import kubeconfig_option, namespace_option, read_kubeconfig
-from scripts.verdicts import EXIT_CODES, Verdict
+from scripts.verdicts import EXIT_CODES
 
 __all__ = ["gate"]
 
@@ -243,26 +240,8 @@ def _prove(client: Client, request: Request, how: dict[str, Any]) -> None:
         run=request.run,
         timeout=request.timeout,
     )
-    with _stoppable(), screen_for(sys.stderr, os.environ, heading, live=how["live"]) as screen:
+    with stoppable(), screen_for(sys.stderr, os.environ, heading, live=how["live"]) as screen:
         session = Session(client, request.namespace, settings_of(how), screen)
         verdict = session.prove(request)
     click.echo(json.dumps(verdict.as_json()) if how["as_json"] else verdict.line)
     sys.exit(EXIT_CODES[verdict.verdict])
-
-
-@contextmanager
-def _stoppable() -> Generator[None]:
-    """Let who ends or interrupts us still get a report, and an exit code that blames nobody.
-
-    A SystemExit runs what stands under `finally`.
-    """
-    former = {each: signal.signal(each, _stop) for each in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for each, handler in former.items():
-            signal.signal(each, handler)
-
-
-def _stop(_signal: int, _frame: FrameType | None) -> None:
-    sys.exit(EXIT_CODES[Verdict.UNKNOWN])

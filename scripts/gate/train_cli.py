@@ -16,6 +16,7 @@ from scripts.gate.api import Api
 from scripts.gate.cluster import KubeCluster
 from scripts.gate.jobs import QUEUE
 from scripts.gate.patience import Patience
+from scripts.gate.stoppable import stoppable
 from scripts.gate.train import LEAST_NODES, MOST_NODES, TrainMaker
 from scripts.gate.train_flow import train as run_training
 from scripts.records.kubeconfig import kubeconfig_option, namespace_option, read_kubeconfig
@@ -107,7 +108,8 @@ def train(  # noqa: PLR0913 - click hands each option over by its name
     )
     client = Client(config=read_kubeconfig(kubeconfig), namespace=namespace)
     cluster = KubeCluster(Api(client, namespace, Patience()), namespace, _say)
-    verdict = run_training(maker, cluster, _say, seconds=timeout)
+    with stoppable():
+        verdict = run_training(maker, cluster, _say, seconds=timeout)
     whole = {
         "run": maker.run,
         "pool": pool,

@@ -32,7 +32,8 @@ def train(
 ) -> TrainVerdict:
     """Run the attempts, ``seconds`` at most for all, and judge what they say.
 
-    Always comes back with a verdict, and leaves none of its Jobs behind.
+    Leaves none of its Jobs behind, also when it is stopped; where the API does not let them be
+    deleted, they end by their own deadline.
     """
     logs: dict[Attempt, TrainLog] = {}
     problems: dict[Attempt, str] = {}
@@ -55,14 +56,22 @@ def train(
                 progress(result.problem)
             if _stops(attempt, logs):
                 break
-        cluster.clean(maker.labels)
     except UnknownError as error:
         return TrainVerdict(
             Verdict.UNKNOWN,
             f"it could not go on: {error}",
             reports={attempt: log.report for attempt, log in logs.items()},
         )
+    finally:
+        _tidy(maker, cluster, progress)
     return judge(maker, logs, problems)
+
+
+def _tidy(maker: TrainMaker, cluster: Cluster, progress: Progress) -> None:
+    try:
+        cluster.clean(maker.labels)
+    except UnknownError as error:
+        progress(f"its Jobs are left to end by themselves: {error}")
 
 
 def _attempt(

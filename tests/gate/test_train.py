@@ -347,12 +347,15 @@ class Stage:
     made: list[str] = field(default_factory=list)
     cleaned: list[Mapping[str, str]] = field(default_factory=list)
     away_at: str = ""
+    stopped_at: str = ""
 
     def create(self, manifests: Sequence[Manifest]) -> None:
         self.made += [each["kind"] for each in manifests]
 
     def clean(self, selector: Mapping[str, str]) -> None:
         self.cleaned.append(selector)
+        if self.away_at in self.jobs:
+            raise UnknownError("the Kubernetes API does not answer")
 
     def run(
         self,
@@ -366,6 +369,8 @@ class Stage:
         self.jobs.append(attempt)
         if attempt == self.away_at:
             raise UnknownError("the Kubernetes API does not answer")
+        if attempt == self.stopped_at:
+            raise SystemExit(3)
         if attempt in self.answers:
             return {job.name: self.answers[attempt] or JobResult(None)}
         return {job.name: JobResult(read(job, answer(attempt)))}
@@ -423,10 +428,20 @@ def test_time_that_is_over_is_unknown() -> None:
 
 
 def test_an_api_that_went_away_is_unknown_and_keeps_what_was_seen() -> None:
-    verdict, _ = run(Stage(away_at="killed"))
+    verdict, lines = run(Stage(away_at="killed"))
     assert (verdict.verdict, verdict.message) == (
         Verdict.UNKNOWN,
         "it could not go on: the Kubernetes API does not answer",
     )
     assert list(verdict.as_json()["attempts"]) == ["whole"]
+    assert lines[-1] == (
+        "its Jobs are left to end by themselves: the Kubernetes API does not answer"
+    )
     json.dumps(verdict.as_json())
+
+
+def test_a_training_that_is_stopped_leaves_no_job_behind_either() -> None:
+    stage = Stage(stopped_at="killed")
+    with pytest.raises(SystemExit):
+        run(stage)
+    assert stage.cleaned == [maker().place, maker().labels]
