@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
 from scripts.blacklist.entry import instance_of
 from scripts.gate.ports import NodeState
@@ -34,11 +34,14 @@ MISSING: Final = "InvalidInstanceID.NotFound"
 DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 GOING: Final = frozenset({"shutting-down", "terminated"})
 FAILED: Final = "Failed"
+SERVER_ERROR: Final = 500
 
 SKEW: Final = timedelta(minutes=1)
 """How far our clock and AWS's may be apart."""
 
 TROUBLE_LENGTH: Final = 300
+
+ARN: Final = re.compile(r"arn:aws\S*")
 
 Client = Callable[[str, str], Any]
 """Makes a client of a service in a region."""
@@ -75,16 +78,19 @@ class AutoScaling:
         """End the instances of nodes, one after the other; their groups start others."""
         ordered: dict[str, str] = {}
         left: dict[str, str] = {}
+        unheard: set[str] = set()
         for node in nodes:
             try:
                 why = self._end(region_of(node.provider_id), instance_of(node.provider_id))
             except (BotoCoreError, ClientError) as error:
                 why = _said(error, "autoscaling:TerminateInstanceInAutoScalingGroup")
+                if _may_be_done(error):
+                    unheard.add(node.name)
             if why:
                 left[node.name] = why
             else:
                 ordered[node.name] = node.provider_id
-        return Replaced(ordered, left)
+        return Replaced(ordered, left, frozenset(unheard))
 
     def trouble(self) -> str:
         """Return what last failed in the groups that were told to start other instances."""
@@ -103,7 +109,7 @@ class AutoScaling:
             ]
         if not found:
             return ""
-        text = " ".join(max(found)[1].split())[:TROUBLE_LENGTH]
+        text = ARN.sub("(an ARN)", " ".join(max(found)[1].split()))[:TROUBLE_LENGTH]
         return f"Auto Scaling could not start another instance: {text}"
 
     def _end(self, region: str, instance: str) -> str:
@@ -144,6 +150,13 @@ class AutoScaling:
         if key not in self._clients:
             self._clients[key] = self._make(service, region)
         return self._clients[key]
+
+
+def _may_be_done(error: BotoCoreError | ClientError) -> bool:
+    """Tell whether AWS may have done what it was asked, though it did not say so."""
+    if isinstance(error, ClientError):
+        return error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= SERVER_ERROR
+    return isinstance(error, HTTPClientError)
 
 
 def _word(error: ClientError, key: Literal["Code", "Message"]) -> str:

@@ -22,6 +22,7 @@ from scripts.blacklist.sightings import sightings
 from scripts.blacklist.store import BlacklistStore
 from scripts.errors import UnknownError
 from scripts.gate.isolate import allowance
+from scripts.gate.jobs import OURS
 from scripts.gate.objects import Manifest, items, labels, mapping
 from scripts.gate.ports import NodeState, Progress
 from scripts.gate.sent_back import SentBack, SentBackStore
@@ -47,8 +48,6 @@ ENDED: Final = frozenset({"Succeeded", "Failed"})
 MIRROR: Final = "kubernetes.io/config.mirror"
 """Annotation of a pod that the kubelet started by itself from a file of its node."""
 
-GATE: Final = "trainyard-gate"
-
 Guests = Callable[[Collection[str]], Mapping[str, Sequence[str]]]
 """Gives, of nodes, the pods on each that nothing but the node's end would end."""
 
@@ -58,11 +57,13 @@ class Replaced:
     """What came of the order to replace nodes.
 
     ``ordered``: name -> provider id of each node whose instance ends, or has ended. ``left``: name
-    -> one sentence on why that bad node stays.
+    -> one sentence on why that bad node stays. ``unheard``: those of ``left`` whose order may have
+    been heard, though no answer came.
     """
 
     ordered: Mapping[str, str] = field(default_factory=dict[str, str])
     left: Mapping[str, str] = field(default_factory=dict[str, str])
+    unheard: frozenset[str] = frozenset()
 
 
 class Replacer(Protocol):
@@ -237,7 +238,8 @@ class Replacing:
         for each in sent.values():
             self._store.add(each)
         done = self._replacer.replace([chosen[name] for name in choice.nodes])
-        for name in done.left:
+        # What may have been heard has spent its budget; the next run gives that order again.
+        for name in done.left.keys() - done.unheard:
             self._store.take_back(sent[name])
         self._ours |= {sent[name].instance_id for name in done.ordered}
         return Replaced(done.ordered, {**choice.left, **done.left})
@@ -261,6 +263,8 @@ def _objections(
     if state is None or state.provider_id != node.provider_id:
         yield "its instance is gone already"
         return
+    if case.repaired:
+        yield from _repairs(case.verdict.instance_type, state)
     if node.name not in proved:
         yield "no hardware failed, and what did would fail on another instance too"
     instance = instance_of(node.provider_id)
@@ -277,8 +281,6 @@ def _objections(
         )
     if case.guests.get(node.name):
         yield f"pods run on it that its end would end: {names(case.guests[node.name])}"
-    if case.repaired:
-        yield from _repairs(case.verdict.instance_type, state)
 
 
 def _repairs(kind: str, node: NodeState) -> Iterator[str]:
@@ -338,7 +340,7 @@ def _sent(case: Case, node: NodeState) -> SentBack:
 
 
 def _may_go(pod: Manifest) -> bool:
-    if labels(pod).get("app.kubernetes.io/name") == GATE:
+    if labels(pod).items() >= OURS.items():
         return True
     if mapping(pod, "status").get("phase") in ENDED or MIRROR in mapping(
         pod, "metadata", "annotations"

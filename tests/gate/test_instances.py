@@ -5,7 +5,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
+from botocore.exceptions import (
+    ClientError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    ReadTimeoutError,
+)
 
 from scripts.gate.instances import ATTEMPTS, AutoScaling, client, region_of
 from scripts.gate.ports import NodeState
@@ -17,7 +22,8 @@ UNMANAGED = "Instance Id not found - No managed instance found for instance ID i
 
 
 def refused(code: str, message: str = SOMEBODY) -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": message}}, "Operation")
+    response: Any = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {}}
+    return ClientError(response, "Operation")
 
 
 @dataclass
@@ -126,6 +132,27 @@ def test_an_error_leaves_the_node_and_tells_nothing_secret(aws: Aws, why: str) -
     assert replaced(aws) == Replaced({}, {"a": why})
 
 
+def broken() -> ClientError:
+    error = refused("InternalFailure")
+    error.response["ResponseMetadata"]["HTTPStatusCode"] = 500
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (
+            ReadTimeoutError(endpoint_url="https://secret.example"),
+            "AWS could not be asked: ReadTimeoutError",
+        ),
+        (broken(), "AWS refused it: InternalFailure"),
+    ],
+    ids=["no answer", "a fault of AWS"],
+)
+def test_an_order_without_a_clear_answer_may_have_been_heard(error: Exception, why: str) -> None:
+    assert replaced(Aws(error)) == Replaced({}, {"a": why}, frozenset({"a"}))
+
+
 @pytest.mark.parametrize("state", ["shutting-down", "terminated"])
 def test_an_instance_on_its_way_out_is_no_error(state: str) -> None:
     told = {"Reservations": [{"Instances": [{"State": {"Name": state}}]}]}
@@ -167,6 +194,15 @@ def test_why_no_other_instance_came_is_the_last_failure_since() -> None:
     assert replacing.trouble() == (
         "Auto Scaling could not start another instance: We currently do not have sufficient "
         "p5.48xlarge capacity"
+    )
+
+
+def test_why_no_other_instance_came_names_no_account() -> None:
+    aws = Aws(activities={"Activities": [activity(8, "Failed", f"{SOMEBODY} may not use the key")]})
+    replacing = AutoScaling(aws.make, lambda: NOW)
+    replacing.replace([node()])
+    assert replacing.trouble() == (
+        "Auto Scaling could not start another instance: (an ARN) may not use the key"
     )
 
 

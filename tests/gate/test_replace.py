@@ -191,6 +191,13 @@ LEFT: list[tuple[Case, str]] = [
         "EKS repairs it: AcceleratedHardwareReady is False (NotYetInTheCatalog)",
     ),
     (
+        case(
+            {"a": failed("agent", Severity.ISOLATE)},
+            **reporting(AGENT, "False", "NvidiaXID79Error"),
+        ),
+        "EKS repairs it: AcceleratedHardwareReady is False (NvidiaXID79Error)",
+    ),
+    (
         case({"a": LOST}, **reporting("KernelReady", "False", "SoftLockup")),
         "EKS repairs it: KernelReady is False (SoftLockup)",
     ),
@@ -302,11 +309,12 @@ class FakeReplacer:
 
     refuses: Mapping[str, str] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
+    unheard: frozenset[str] = frozenset()
 
     def replace(self, nodes: Sequence[NodeState]) -> Replaced:
         self.asked += [node.name for node in nodes]
         done = {node.name: node.provider_id for node in nodes if node.name not in self.refuses}
-        return Replaced(done, self.refuses)
+        return Replaced(done, self.refuses, self.unheard)
 
     def trouble(self) -> str:
         return ""
@@ -373,6 +381,14 @@ def test_what_aws_refuses_stays_and_is_no_part_of_the_budget() -> None:
     assert replaced == Replaced({}, refused)
     assert lines == ["a is not replaced: AWS refused it: ScalingActivityInProgress"]
     assert SentBackStore(shelf).read() == ()
+
+
+def test_an_order_that_may_have_been_heard_stays_part_of_the_budget() -> None:
+    shelf, lines = MemoryShelf(), list[str]()
+    silent = FakeReplacer({"a": "AWS could not be asked"}, unheard=frozenset({"a"}))
+    run(silent, shelf, case({"a": LOST}, most=1), lines)
+    then = run(FakeReplacer(), shelf, case({"b": LOST}, most=1), lines)
+    assert then.left == {"b": "1 node of the wave may be replaced in 7 days"}
 
 
 def test_a_killed_gate_gives_its_order_again_and_counts_it_once() -> None:
