@@ -151,11 +151,16 @@ def _message(
         return "; ".join(against)
     report = logs["resumed"].report or {}
     first, last = _loss(report, "first"), _loss(report, "last")
-    exact = "to the very same parameters" if report.get("bit_exact") else "to the same loss"
+    straight = _loss(logs["whole"].report or {}, "last")
+    end = (
+        "came to the very same parameters"
+        if report.get("bit_exact")
+        else f"ended with a loss of {last:.4f}"
+    )
     return (
-        f"{maker.ranks} ranks on {maker.nodes} nodes: loss fell from {first:.4f} to {last:.4f}; "
-        f"killed after step {maker.course.die_at}, it went on from step {maker.course.kept} and "
-        f"came {exact}"
+        f"{maker.ranks} ranks on {maker.nodes} nodes: loss fell from {first:.4f} to "
+        f"{straight:.4f}; killed after step {maker.course.die_at}, it went on from step "
+        f"{maker.course.kept} and {end}"
     )
 
 

@@ -196,7 +196,7 @@ def test_a_training_that_went_on_from_its_checkpoint_passes() -> None:
     assert (verdict.verdict, verdict.next_step, verdict.findings) == (Verdict.PASS, "", ())
     assert verdict.message == (
         "16 ranks on 2 nodes: loss fell from 2.9951 to 0.0252; killed after step 30, it went on "
-        "from step 20 and came to the same loss"
+        "from step 20 and ended with a loss of 0.0252"
     )
 
 

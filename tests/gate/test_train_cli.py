@@ -65,7 +65,7 @@ def test_a_good_training_is_one_line_on_stdout_and_a_report(
     result = invoke(tmp_path, server, monkeypatch)
     assert result.stdout == (
         "pass: training on pool train: 16 ranks on 2 nodes: loss fell from 2.9951 to 0.0252; "
-        "killed after step 30, it went on from step 20 and came to the same loss\n"
+        "killed after step 30, it went on from step 20 and ended with a loss of 0.0252\n"
     )
     assert result.exit_code == 0
     report = json.loads((tmp_path / "reports/train-train.json").read_text())
