@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
+from scripts.gate.absence import is_ready
 from scripts.gate.api import Api
 from scripts.gate.jobs import POOL_LABEL, TAINT, WAVE_LABEL, GateJob
 from scripts.gate.lending import NOBODY, lend, lent_to_other, take_back
@@ -138,7 +139,7 @@ def node_state(node: Manifest) -> NodeState:
         instance_type=known.get(TYPE_LABEL, "unknown"),
         provider_id=mapping(node, "spec").get("providerID", ""),
         wave=known.get(WAVE_LABEL, ""),
-        ready=any(each["type"] == "Ready" and each["status"] == "True" for each in conditions),
+        ready=is_ready(node),
         passed=known.get(GATE_LABEL) == Mark.OPEN.value and not tainted,
         devices=_devices(mapping(node, "status").get("allocatable", {})),
         place=tuple(known[label] for label in PLACE_LABELS if label in known),

@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 from lightkube import ApiError
 
 from scripts.errors import UnknownError, UsageError
+from scripts.gate.absence import Absences
 from scripts.gate.api import Api
 from scripts.gate.jobs import CONTAINER, ROUND_LABEL, RUN_LABEL, GateJob, JobKind
 from scripts.gate.objects import Manifest, labels
@@ -81,12 +82,13 @@ class Runner:
         pending = {job.name: job for job in jobs}
         results: dict[str, JobResult[T]] = {}
         begin = self.monotonic()
+        absences = Absences(lambda: self.api.list("Node"), self.monotonic)
         shown = ""
         with _threads(READERS, len(jobs)) as threads:
             reading: dict[Future[JobResult[T]], GateJob] = {}
             while pending or reading:
                 passed = self.monotonic() - begin
-                states = self._standings(list(pending.values())) if pending else {}
+                states = self._standings(list(pending.values()), absences) if pending else {}
                 if passed >= OPERATOR_SECONDS and not results and _not_taken(states):
                     self._delete(jobs)
                     raise UsageError(_no_operator(jobs[0].name))
@@ -110,13 +112,14 @@ class Runner:
         Thread(target=self._delete_quietly, args=(jobs,), name=DELETING, daemon=True).start()
         return results
 
-    def _standings(self, jobs: Sequence[GateJob]) -> dict[str, Standing]:
-        """Return how each Job stands, by its pods and its conditions."""
+    def _standings(self, jobs: Sequence[GateJob], absences: Absences) -> dict[str, Standing]:
+        """Return how each Job stands, by its pods, its conditions, and the nodes that it needs."""
         selector = {RUN_LABEL: labels(jobs[0].manifest)[RUN_LABEL]}
         asked: list[JobKind] = [kind for kind in JOB_KINDS if any(job.kind == kind for job in jobs)]
         found = [job for kind in asked for job in self.api.list(kind, selector)]
         states = standing(self.api.list("Pod", selector), found)
-        return {job.name: states.get(job.name, GONE) for job in jobs}
+        gone = absences.gone()
+        return {job.name: _without(job, states.get(job.name, GONE), gone) for job in jobs}
 
     def _waiting(self, pending: Mapping[str, GateJob], states: Mapping[str, Standing]) -> str:
         texts: dict[str, list[str]] = {}
@@ -181,6 +184,16 @@ class Runner:
             text = f"its log cannot be read: {error}"
             return JobResult(None, f"{problem}; {text}" if problem else text)
         return JobResult(value, problem)
+
+
+def _without(job: GateJob, state: Standing, gone: Mapping[str, float]) -> Standing:
+    """Return how a Job stands of whose nodes some are gone: it has ended, if it had not before."""
+    lost = [name for name in job.nodes if name in gone]
+    if not lost or state.ended:
+        return state
+    seconds = max(gone[name] for name in lost)
+    problem = f"{names(lost)} not Ready for {seconds:.0f} s"
+    return Standing(state.text, ended=True, problem=problem)
 
 
 def _ranked(job: GateJob, state: Standing) -> GateJob | None:

@@ -206,3 +206,14 @@ def test_nobody_waits_beyond_the_time_of_a_run() -> None:
 
 def checks(count: int) -> list[GateJob]:
     return [MAKER.node_check(f"n{index}", f"n{index}", 60) for index in range(count)]
+
+
+def test_nobody_waits_for_a_job_whose_node_has_gone() -> None:
+    world = World(4)
+    world.server.pod_status = lambda _pod: {"phase": "Pending"}
+    world.server.objects["Node"]["n1"]["status"]["conditions"] = [
+        {"type": "Ready", "status": "Unknown"}
+    ]
+    results = world.run(PAIR, seconds=600)
+    assert results == {PAIR.name: JobResult(None, "n1 not Ready for 60 s")}
+    assert world.clock.seconds < 65
