@@ -28,6 +28,12 @@ PRIORITY: Final = -100_000
 START_SECONDS: Final = 600
 """A run that could not start by then is left out; so are those that a paused controller missed."""
 
+RETRIES = 2
+"""Times that a test is tried again which could not be judged."""
+
+UNKNOWN = 3
+"""Exit code of a gate that could not judge (scripts/verdicts.py)."""
+
 SPARE_SECONDS: Final = 600
 """Beyond the time of all gates: pulling the image, and writing the last report."""
 
@@ -143,7 +149,21 @@ class Regression(pulumi.ComponentResource):
                 "job_template": {
                     "metadata": {"labels": labels},
                     "spec": {
-                        "backoff_limit": 0,
+                        # Unknown is tried again, and goes on where it stopped; else nodes that it
+                        # had shut would stay shut until the next time. Failed has failed.
+                        "backoff_limit": RETRIES,
+                        "pod_failure_policy": {
+                            "rules": [
+                                {
+                                    "action": "FailJob",
+                                    "on_exit_codes": {
+                                        "container_name": "yard",
+                                        "operator": "NotIn",
+                                        "values": [UNKNOWN],
+                                    },
+                                }
+                            ]
+                        },
                         "active_deadline_seconds": seconds,
                         "template": {"metadata": {"labels": labels}, "spec": self._pod(tests)},
                     },

@@ -2,11 +2,12 @@
 
 import importlib
 import sys
+import traceback
 
 import click
 from typing_extensions import override
 
-from scripts.errors import YardError
+from scripts.errors import UnknownError, YardError
 
 __all__ = ["main", "yard"]
 
@@ -58,9 +59,15 @@ def yard() -> None:
 
 
 def main() -> None:
-    """Run ``yard``; a user's mistake is one message, never a traceback."""
+    """Run ``yard``; a user's mistake is one message, never a traceback.
+
+    A fault of ours is a traceback and unknown: nothing was judged by it.
+    """
     try:
         yard()
     except YardError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
+    except Exception:  # noqa: BLE001 - Python itself would end with 1, which says that something failed
+        traceback.print_exc()
+        sys.exit(UnknownError.exit_code)

@@ -20,6 +20,10 @@ __all__ = ["REGRESSION_PRIORITY", "Desk", "Judged"]
 REGRESSION_PRIORITY: Final = "gate-regression"
 """Priority of Kueue that runs of the schedule have: below everything that people wait for."""
 
+LEAST_SHARE: Final = 0.25
+"""Part of a round's longest time that it gets at least. Limits are several times what a good round
+takes: their rest is for pulling images, and for nodes that hang."""
+
 NAMES: Final[TypeAdapter[set[str]]] = TypeAdapter(set[str])
 
 
@@ -80,14 +84,16 @@ class Desk:
         Raises
         ------
         UnknownError
-            If the run's time is over.
+            If too little of the run's time is left: a round that is cut short tells nothing, and
+            would be kept as if it had.
         """
         left = self.left()
-        if left <= 0:
+        if left < most * LEAST_SHARE:
             raise UnknownError(
-                f"its {self.request.timeout:g} s are over; give it more with --timeout"
+                f"of its {self.request.timeout:g} s {max(0, left):.0f} are left, and the next "
+                f"round may take {most:.0f}; give it more with --timeout"
             )
-        return max(1.0, min(most, left))
+        return min(most, left)
 
     def nodes(self) -> list[NodeState]:
         """Return the nodes of the pool without machines that are about to go."""

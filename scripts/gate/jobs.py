@@ -66,6 +66,9 @@ SSH_PORT: Final = 2222
 HUGE_PAGES: Final = "5120Mi"
 """What libfabric takes for the bounce buffers of one node (awsome-distributed-ai nccl-tests)."""
 
+LAST_WORDS_SECONDS: Final = 30
+"""A program is stopped so long before its pod: then the log ends with why."""
+
 KEEP_FINISHED_SECONDS: Final = 3600
 """Jobs are deleted by the gate; this cleans up after one that was killed."""
 
@@ -217,7 +220,7 @@ class JobMaker:
             "GATE_GPUS": str(gpus),
             "GATE_MIN_BYTES": str(sizes.low),
             "GATE_MAX_BYTES": str(sizes.high),
-            "GATE_SECONDS": str(int(seconds)),
+            "GATE_SECONDS": str(max(1, int(seconds) - LAST_WORDS_SECONDS)),
             "GATE_SILENT_SECONDS": str(silent_seconds(len(nodes))),
             "GATE_BINARY": f"{NCCL_TESTS}/{collective}_perf",
         }

@@ -185,9 +185,21 @@ class Gate:
         found, problem = self._checks.storage(nodes, allowance(self._request.nodes) - bad)
         for name, each in found.items():
             checks[name] = joined(checks[name], each, "storage")
-        if problem:
-            proof.verdict, proof.problem = problem.verdict, problem.message
-            proof.next_step = problem.next_step
+        if problem is None:
+            return
+        users = self._desk.once("users", self._users)
+        if users:
+            self.verdict.warnings.append(
+                f"storage: {problem.message}; jobs on {words(len(users), 'other node')} use the "
+                "file system too, so no wave is held for it"
+            )
+            return
+        proof.verdict, proof.problem = problem.verdict, problem.message
+        proof.next_step = problem.next_step
+
+    def _users(self) -> set[str]:
+        """Return the open nodes on which jobs run: they share the file system with the wave."""
+        return self._cluster.busy({node.name for node in self._desk.nodes() if node.passed})
 
     def _against_baselines(self, checks: Mapping[str, NodeJudgement], proof: Proof) -> None:
         """Hold what a wave passed by against what it reached before."""
@@ -219,7 +231,8 @@ class Gate:
         now = self._clock.now()
         self._memory.keep(verdict, checks, now, digests=self._logs.evidence, report=self._report)
         told = self._history.close(now, known_of(members, checks), verdict)
-        verdict.baselines, verdict.warnings = list(told.baselines), list(told.warnings)
+        verdict.baselines = list(told.baselines)
+        verdict.warnings += told.warnings
 
     def _members(self) -> list[NodeState]:
         """Return the nodes of the wave; those that are to be tested have not passed, or no more."""

@@ -238,10 +238,15 @@ class Session:
 
     def _write(self, verdict: WaveVerdict) -> None:
         folder = self._settings.reports
-        folder.mkdir(parents=True, exist_ok=True)
         path = self._report(verdict.pool, verdict.wave)
-        path.write_text(json.dumps(verdict.as_json(), indent=1) + "\n", encoding="utf-8")
-        for each in (path, *save(verdict, verdict.places, folder)):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(verdict.as_json(), indent=1) + "\n", encoding="utf-8")
+            written = [path, *save(verdict, verdict.places, folder)]
+        except OSError as error:
+            self._screen.say(f"the report could not be written: {error}")
+            return
+        for each in written:
             self._screen.say(f"report: {each}")
 
     def _report(self, pool: str, wave: str) -> Path:

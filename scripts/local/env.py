@@ -54,8 +54,8 @@ def environment(
     path = os.pathsep.join([str(Path(sys.executable).parent), environ.get("PATH", os.defpath)])
     return {
         **tools.environment(home.pulumi, path),
-        # Without files for metadata beside each file of state: the engine writes these in place, and
-        # one that is killed meanwhile leaves an empty one, by which the whole state is unreadable.
+        # Without files for metadata beside those of state: the engine writes them in place, and one
+        # that is killed meanwhile leaves an empty one, by which the whole state is unreadable.
         "PULUMI_BACKEND_URL": f"{home.backend.as_uri()}?metadata=skip",
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(_passphrase(home)),
         # A stack file without a salt then takes it from the state instead of making another one.

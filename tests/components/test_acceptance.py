@@ -158,13 +158,14 @@ def test_dcgm_is_run_where_an_image_is_named_and_said_to_be_off_elsewhere(
     ) in caplog.text
 
 
-def test_the_longest_diagnostics_are_given_time() -> None:
+@pytest.mark.parametrize(("level", "least"), [(3, 7200), (4, 10800)])
+def test_long_diagnostics_are_given_time(level: int, least: int) -> None:
     with pytest.raises(SettingsError) as caught:
-        settled(dcgm={"image": IMAGE, "level": 4})
+        settled(dcgm={"image": IMAGE, "level": level})
     assert [str(problem) for problem in caught.value.problems] == [
         (
-            "acceptance.timeout_seconds: is 3600, but level 4 of DCGM's diagnostics takes up to "
-            "2.25 hours; use 10800 or more, or level 3"
+            f"acceptance.timeout_seconds: is 3600, too short for level {level} of DCGM's "
+            f"diagnostics; use {least} or more, or a lower level"
         )
     ]
 

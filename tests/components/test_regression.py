@@ -59,7 +59,14 @@ def test_one_test_a_pool_runs_at_a_time_and_a_late_one_is_left_out(site: Engine)
         "failedJobsHistoryLimit": 3,
     }
     job = spec["jobTemplate"]["spec"]
-    assert (job["backoffLimit"], job["activeDeadlineSeconds"]) == (0, 2 * 3600 + 600)
+    assert (job["backoffLimit"], job["activeDeadlineSeconds"]) == (2, 2 * 3600 + 600)
+
+
+def test_only_a_test_that_could_not_be_judged_is_tried_again(site: Engine) -> None:
+    job = site.only("CronJob")["spec"]["jobTemplate"]["spec"]
+    codes = {"containerName": "yard", "operator": "NotIn", "values": [3]}
+    assert job["podFailurePolicy"] == {"rules": [{"action": "FailJob", "onExitCodes": codes}]}
+    assert job["template"]["spec"]["restartPolicy"] == "Never"
 
 
 def test_more_nodes_and_more_waves_make_no_more_of_it() -> None:
@@ -178,8 +185,8 @@ def test_the_longest_diagnostics_are_given_time_on_the_schedule_too() -> None:
         parse(SiteConfig, raw("local") | {"acceptance": acceptance}, "file.yaml")
     assert [str(problem) for problem in caught.value.problems] == [
         (
-            "acceptance.regression.timeout_seconds: is 3600, but level 4 of DCGM's diagnostics "
-            "takes up to 2.25 hours; use 10800 or more, or level 3"
+            "acceptance.regression.timeout_seconds: is 3600, too short for level 4 of DCGM's "
+            "diagnostics; use 10800 or more, or a lower level"
         )
     ]
 

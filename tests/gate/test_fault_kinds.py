@@ -1,6 +1,6 @@
 """Every kind of fault that the embedded target has: who is out, since which stage, and why."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -232,3 +232,22 @@ def test_sixteen_faults_of_many_kinds_among_a_thousand_nodes_are_found_and_nothi
 @pytest.mark.parametrize("count", range(16))
 def test_fewer_faults_of_all_kinds_among_a_thousand_nodes_are_found_as_well(count: int) -> None:
     check_wave(1024, count)
+
+
+def test_a_slow_file_system_holds_no_wave_where_jobs_use_it_too() -> None:
+    cluster = FakeCluster(quick=True)
+    cluster.faults = {name: {"storage"} for name in cluster.add(4)}
+    busy = cluster.add(2, wave="2", passed=True)
+    cluster.busy_nodes = set(busy)
+    verdict = run_gate(cluster, 4, storage_mbps=SOLD_MBPS)
+    assert verdict.verdict is Verdict.PASS
+    [warning] = verdict.warnings
+    assert warning.startswith("storage: ")
+    assert warning.endswith(
+        "; jobs on 2 other nodes use the file system too, so no wave is held for it"
+    )
+
+    cluster.busy_nodes = set()
+    for name in cluster.marked(Mark.OPEN):
+        cluster.states[name] = replace(cluster.states[name], passed=False)
+    assert run_gate(cluster, 4, storage_mbps=SOLD_MBPS).verdict is not Verdict.PASS

@@ -91,7 +91,7 @@ def test_the_launcher_runs_the_program_and_workers_serve_ssh() -> None:
         "GATE_MIN_BYTES": "1073741824",
         "GATE_MAX_BYTES": "17179869184",
         "GATE_SSH_PORT": "2222",
-        "GATE_SECONDS": "600",
+        "GATE_SECONDS": "570",
         "GATE_SILENT_SECONDS": "180",
         "GATE_BINARY": "/opt/nccl-tests/build/all_reduce_perf",
     }
