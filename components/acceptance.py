@@ -194,9 +194,7 @@ class Acceptance(pulumi.ComponentResource):
             add_previous_output_in_env=False,
             triggers=[
                 judges(),
-                wave.group_id,
-                wave.image_release,
-                wave.template_version,
+                *_nodes(wave),
                 command,
                 self.namespace,
             ],
@@ -288,7 +286,7 @@ class Acceptance(pulumi.ComponentResource):
             stdin=self._kubeconfig,
             logging=local.Logging.STDERR,
             add_previous_output_in_env=False,
-            triggers=[judges(), command, *(wave.group_id for wave in waves)],
+            triggers=[judges(), command, *(each for wave in waves for each in _nodes(wave))],
             opts=pulumi.ResourceOptions(parent=self, depends_on=self.gates),
         )
 
@@ -326,6 +324,11 @@ class Acceptance(pulumi.ComponentResource):
 
 def _words(options: "dict[str, str | float] | dict[str, str | int]") -> list[str]:
     return [word for key, value in options.items() for word in (f"--{key}", str(value))]
+
+
+def _nodes(wave: Wave) -> tuple[pulumi.Input[str], ...]:
+    """Return what makes the nodes of a wave what they are: who was proved with others is not."""
+    return wave.group_id, wave.image_release, wave.template_version
 
 
 def _flags(wave: Wave) -> list[str]:

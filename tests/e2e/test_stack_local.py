@@ -20,6 +20,8 @@ pytestmark = pytest.mark.e2e
 
 POOL = "train"
 CLUSTER = "trainyard-local"
+TRAINING = ("replace", "Command", f"acceptance-{POOL}-training")
+"""The pool trains anew whenever its nodes are others."""
 
 
 def changes(output: str) -> Counter[str]:
@@ -254,9 +256,14 @@ def test_a_pool_grows_by_a_wave_without_touching_what_is_there(
     steps = machine.steps(file)
     made = {(kind, name) for op, kind, name in steps if op == "create"}
     assert made == {("NodeGroup", f"pool-{POOL}-3"), ("Command", f"acceptance-{POOL}-3")}
-    # Quotas share out what the pool has, so they grow with it, in place.
+    # Quotas share out what the pool has, so they grow with it, in place, and the schedule takes the
+    # wave in; the pool trains anew.
     others = {(op, kind) for op, kind, _ in steps if op != "create"}
-    assert others == {("update", "ClusterQueue"), ("update", "ResourceQuota")}
+    assert others == {
+        *(("update", kind) for kind in ("ClusterQueue", "ResourceQuota", "CronJob")),
+        ("replace", "Command"),
+    }
+    assert TRAINING in steps
     deploy(machine, file)
     assert len(open_nodes(machine.nodes(pool=POOL, wave="3"))) == 2
 
@@ -273,6 +280,7 @@ def test_another_image_release_touches_the_groups_of_its_pool_and_their_gates_on
     assert set(machine.steps(file)) == {
         *(("update", "NodeGroup", f"pool-{POOL}-{number}") for number in numbers),
         *(("replace", "Command", f"acceptance-{POOL}-{number}") for number in numbers),
+        TRAINING,
     }
     deploy(machine, file)
     for number, nodes in zip(numbers, (2, 14, 2), strict=True):
