@@ -327,7 +327,7 @@ def _words(options: "dict[str, str | float] | dict[str, str | int]") -> list[str
 
 
 def _nodes(wave: Wave) -> tuple[pulumi.Input[str], ...]:
-    """Return what makes the nodes of a wave what they are: who was proved with others is not."""
+    """Return what the nodes of a wave are made from: made from something else, they are unproved."""
     return wave.group_id, wave.image_release, wave.template_version
 
 
