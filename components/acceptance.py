@@ -327,7 +327,7 @@ def _words(options: "dict[str, str | float] | dict[str, str | int]") -> list[str
 
 
 def _nodes(wave: Wave) -> tuple[pulumi.Input[str], ...]:
-    """Return what the nodes of a wave are made from: made from something else, they are unproved."""
+    """Return what the nodes of a wave are made from: made from other things they are unproved."""
     return wave.group_id, wave.image_release, wave.template_version
 
 
