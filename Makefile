@@ -44,10 +44,11 @@ test: unit ## Every test, also the real `pulumi up` on the embedded target.
 e2e: .venv/ready ## Only the tests that run the real engine.
 	.venv/bin/pytest -q -m e2e
 
-bench: .venv/ready ## Measure deploys against the bare engine, the log judge, and the isolation.
+bench: .venv/ready ## Measure deploys, the log judge, the isolation, and the gate over 1,024 nodes (an hour).
 	.venv/bin/python bench/engine.py
 	.venv/bin/python bench/judge.py
 	.venv/bin/python bench/isolation.py
+	.venv/bin/python bench/gate.py
 
 fix: .venv/ready ## Format, and mend what the linter can mend.
 	.venv/bin/ruff check --fix .
