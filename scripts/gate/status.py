@@ -16,11 +16,14 @@ from scripts.gate.going import IDLE, Going, Movement, goings
 from scripts.gate.jobs import POOL_LABEL, WAVE_LABEL
 from scripts.gate.objects import Manifest, labels, mapping
 from scripts.gate.ports import Mark
+from scripts.nccl.text import names
 from scripts.verdicts import Verdict
 
 __all__ = ["OutNode", "WaveStatus", "shown", "wave_statuses", "worst"]
 
 PREFIX = "gate-"
+FAILED = Mark.REFUSE.value
+
 SYSTEM = "system"
 """The pool that no gate judges."""
 
@@ -119,9 +122,19 @@ def shown(waves: Iterable[WaveStatus], now: datetime) -> Iterator[RenderableType
         about = f"{wave.pool} wave {wave.wave}"
         if going:
             lines.append(f"{about}: {wave.going.line(wave.pool, wave.wave, now)}")
-        lines += [f"{about}: {node.name} is out ({node.mark}): {node.reason}" for node in wave.out]
+        lines += [f"{about}: {line}" for line in _out_lines(wave.out)]
     yield table
     yield from (Text(line) for line in lines)
+
+
+def _out_lines(out: Iterable[OutNode]) -> Iterator[str]:
+    """Yield a line for each reason, what failed first: a wave may have a thousand of one kind."""
+    sharing: dict[tuple[str, str], list[str]] = {}
+    for node in out:
+        sharing.setdefault((node.mark, node.reason), []).append(node.name)
+    for (mark, reason), who in sorted(sharing.items(), key=lambda each: each[0][0] != FAILED):
+        verb = "is" if len(who) == 1 else "are"
+        yield f"{names(who)} {verb} out ({mark}): {reason}"
 
 
 def _is_passed(wave: WaveStatus) -> bool:

@@ -157,6 +157,23 @@ def test_the_table_has_a_row_for_each_wave() -> None:
     ]
 
 
+def test_nodes_that_are_out_for_one_reason_share_a_line_and_bad_ones_come_first() -> None:
+    many = [node(f"n{index}") for index in range(1000)]
+    marks = {"trainyard.dev/gate": Mark.REFUSE.value}
+    bad = node("z", labels=marks, annotations={"trainyard.dev/gate-reason": "a GPU is lost"})
+    console = Console(width=100, color_system=None)
+    with console.capture() as shows:
+        for part in shown(wave_statuses([*many, bad], [], NOW), NOW):
+            console.print(part, soft_wrap=True)
+    assert shows.get().splitlines()[-2:] == [
+        "train wave 1: z is out (failed): a GPU is lost",
+        (
+            "train wave 1: n0, n1, n10, n100, n101, n102 and 994 more are out (untested): "
+            "not tested yet"
+        ),
+    ]
+
+
 def test_a_wave_is_told_by_its_nodes_now_and_its_last_verdict() -> None:
     bad = node(
         "b",
