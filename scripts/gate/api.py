@@ -41,6 +41,10 @@ TRIES: Final = 50
 CHUNK: Final = 500
 """Objects a page of a list; a page of a thousand pods would be some ten megabytes."""
 
+DELETE_SECONDS: Final = 600
+"""How long objects are deleted: the API takes one after the other, a thousand in half a minute or,
+when it is busy, in minutes. A call that ends too early is repeated, and goes on."""
+
 LOG_SECONDS: Final = 20
 """How long one log is asked for; a node that is gone never answers."""
 
@@ -147,7 +151,9 @@ class Api:
                 },
             )
 
-        self._patience.call(f"delete {kind}s", lambda: _served(kind, action))
+        self._patience.call(
+            f"delete {kind}s", lambda: _served(kind, action), seconds=DELETE_SECONDS
+        )
 
     def delete(self, kind: Kind, name: str) -> None:
         """Delete one object; one that is gone is no mistake."""

@@ -4,7 +4,6 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from threading import Thread
 from typing import Final, TypeVar
 
 from lightkube import ApiError
@@ -18,7 +17,7 @@ from scripts.gate.pods import NOT_TAKEN, Standing, queue_reason, standing
 from scripts.gate.ports import JobResult, Progress
 from scripts.nccl.text import names, words
 
-__all__ = ["DELETING", "JOB_KINDS", "Runner", "pause"]
+__all__ = ["JOB_KINDS", "Runner", "pause"]
 
 T = TypeVar("T")
 
@@ -37,9 +36,6 @@ LONGEST_POLL_SECONDS: Final = 5.0
 
 OPERATOR_SECONDS: Final = 120
 """Time in which an MPI operator that runs has seen an MPIJob, also one that was restarted."""
-
-DELETING: Final = "delete a round"
-"""Name of the threads that delete Jobs."""
 
 UID_LABEL: Final = "kueue.x-k8s.io/job-uid"
 
@@ -108,8 +104,8 @@ class Runner:
                         self.progress(line)
                     shown = line
                     self.sleep(min(pause(len(pending)), max(0.0, seconds - passed)))
-        # The API deletes one object after the other, a thousand in half a minute: nobody waits.
-        Thread(target=self._delete_quietly, args=(jobs,), name=DELETING, daemon=True).start()
+        # Before the next round: workers of MPIJobs hold their GPUs until these are deleted.
+        self._delete(jobs)
         return results
 
     def _standings(self, jobs: Sequence[GateJob], absences: Absences) -> dict[str, Standing]:
@@ -148,13 +144,6 @@ class Runner:
             found = self.api.list(kind, {RUN_LABEL: run})
             for other in sorted({labels(each).get(ROUND_LABEL, this) for each in found} - {this}):
                 self.api.delete_all(kind, {RUN_LABEL: run, ROUND_LABEL: other})
-
-    def _delete_quietly(self, jobs: Sequence[GateJob]) -> None:
-        """Delete Jobs as far as the API lets; what is left goes when the run is cleaned up."""
-        try:
-            self._delete(jobs)
-        except (ApiError, UnknownError, UsageError) as error:
-            self.progress(f"Jobs of a round are left for the end: {error}")
 
     def _delete(self, jobs: Sequence[GateJob]) -> None:
         for kind in JOB_KINDS:

@@ -1,4 +1,3 @@
-import threading
 from collections.abc import Iterable
 
 import httpx2
@@ -12,7 +11,7 @@ from scripts.gate.jobs import GateJob, JobMaker
 from scripts.gate.patience import Patience
 from scripts.gate.ports import JobResult
 from scripts.gate.results import by_node
-from scripts.gate.runner import DELETING, pause
+from scripts.gate.runner import pause
 from scripts.nccl.expectation import expect
 from scripts.nccl.judge import judge
 from scripts.nccl.log import parse
@@ -45,11 +44,7 @@ class World:
         )
 
     def run(self, *jobs: GateJob, seconds: float = 600) -> dict[str, JobResult[str]]:
-        results = self.cluster.run(jobs, seconds, summary)
-        for thread in threading.enumerate():
-            if thread.name == DELETING:
-                thread.join()
-        return results
+        return self.cluster.run(jobs, seconds, summary)
 
 
 def summary(job: GateJob, lines: Iterable[str]) -> str:
