@@ -10,13 +10,14 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from scripts.baseline.bucket import Bucket
 from scripts.baseline.promote import candidates, promote
 from scripts.baseline.record import Baseline, Ledger, Run
 from scripts.baseline.setting import Setting
 from scripts.errors import UnknownError, UsageError
+from scripts.records.documents import read_document
 from scripts.records.shelf import LARGEST, Shelf, change
 
 __all__ = ["KEPT_RUNS", "SHELF", "BaselineStore", "baselines_of"]
@@ -257,12 +258,5 @@ def _fit(ledger: Ledger) -> str:
 
 
 def _read(model: type[D], text: str, where: str) -> D:
-    try:
-        return model.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the whole"
-        raise UnknownError(
-            f"{where} cannot be read ({place}: {first['msg']}); restore or delete it, and bring "
-            "the rest back with yard baseline sync"
-        ) from None
+    then = "; restore or delete it, and bring the rest back with yard baseline sync"
+    return read_document(model, text, where, then)

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from pydantic import ValidationError
-
 from scripts.blacklist.blacklist import Blacklist
 from scripts.blacklist.entry import Cleared, Entry
 from scripts.blacklist.policy import Policy, policy
-from scripts.errors import UnknownError, UsageError
+from scripts.errors import UsageError
+from scripts.records.documents import read_document
 from scripts.records.shelf import Document, Shelf, change
 
 __all__ = ["SHELF", "BlacklistStore"]
@@ -93,12 +92,9 @@ def _over(entries: Sequence[Entry], since: datetime) -> list[Entry]:
 
 
 def _entry(document: Document) -> Entry:
-    try:
-        return Entry.model_validate_json(document.text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the whole"
-        raise UnknownError(
-            f"entry {document.name} of the blacklist cannot be read ({where}: {first['msg']}), so "
-            f"nobody knows whom it keeps out; restore or delete ConfigMap {SHELF}-{document.name}"
-        ) from None
+    return read_document(
+        Entry,
+        document.text,
+        f"entry {document.name} of the blacklist",
+        f", so nobody knows whom it keeps out; restore or delete ConfigMap {SHELF}-{document.name}",
+    )

@@ -8,7 +8,12 @@ from datetime import UTC, datetime
 from components.catalog import InstanceType
 from scripts.gate.sweep import FULL_SWEEP
 
-__all__ = ["Clock", "Request"]
+__all__ = ["Clock", "Request", "kept_name"]
+
+
+def kept_name(pool: str, wave: str) -> str:
+    """Return the name of the last verdict on a wave, in the cluster and of its report."""
+    return f"gate-{pool}-{wave}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,7 @@ class Request:
     @property
     def name(self) -> str:
         """Name of what the gate of this wave keeps in the cluster."""
-        return f"gate-{self.pool}-{self.wave}"
+        return kept_name(self.pool, self.wave)
 
     @property
     def place(self) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from components.catalog.replacement import replacement
 from scripts.blacklist.entry import MOST_GPUS, REASON_LENGTH, Gpu
-from scripts.errors import UnknownError
+from scripts.records.documents import read_document
 from scripts.records.shelf import Document, Shelf
 
 __all__ = ["SHELF", "SentBack", "SentBackStore"]
@@ -75,12 +75,9 @@ class SentBackStore:
 
 
 def _sent_back(document: Document) -> SentBack:
-    try:
-        return SentBack.model_validate_json(document.text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the whole"
-        raise UnknownError(
-            f"what is kept of the replaced instance {document.name} cannot be read ({where}: "
-            f"{first['msg']}); restore or delete ConfigMap {SHELF}-{document.name}"
-        ) from None
+    return read_document(
+        SentBack,
+        document.text,
+        f"what is kept of the replaced instance {document.name}",
+        f"; restore or delete ConfigMap {SHELF}-{document.name}",
+    )

@@ -29,7 +29,7 @@ from scripts.gate.lease import SHELF as LEASES
 from scripts.gate.lease import Holder, Lease
 from scripts.gate.patience import Patience
 from scripts.gate.replace import Replaced, Replacing, guests
-from scripts.gate.request import Clock, Request
+from scripts.gate.request import Clock, Request, kept_name
 from scripts.gate.run import Gate
 from scripts.gate.screen import Screen
 from scripts.gate.sent_back import SHELF as SENT_BACK
@@ -225,7 +225,7 @@ class Session:
     def _after(self, verdict: WaveVerdict, then: WaveVerdict, replaced: Replaced) -> WaveVerdict:
         trouble = self._replacer.trouble() if then.verdict is Verdict.UNKNOWN else ""
         kept = after_replacement(verdict, then, replaced.ordered, trouble)
-        self._cluster.store(f"gate-{kept.pool}-{kept.wave}", for_cluster(kept))
+        self._cluster.store(kept_name(kept.pool, kept.wave), for_cluster(kept))
         return kept
 
     def _guests(
@@ -250,7 +250,7 @@ class Session:
             self._screen.say(f"report: {each}")
 
     def _report(self, pool: str, wave: str) -> Path:
-        return self._settings.reports / f"gate-{pool}-{wave}.json"
+        return self._settings.reports / f"{kept_name(pool, wave)}.json"
 
     def _shelf(self, kind: str) -> ConfigMapShelf:
         return ConfigMapShelf(self._api, self._namespace, kind)
