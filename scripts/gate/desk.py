@@ -101,6 +101,10 @@ class Desk:
         found = self.cluster.nodes(self.request.pool)
         return [node for node in found if node.provider_id not in without]
 
+    def wave(self) -> list[NodeState]:
+        """Return those of them that are of the wave."""
+        return [node for node in self.nodes() if node.wave == self.request.wave]
+
     def once(self, label: str, ask: Callable[[], set[str]]) -> set[str]:
         """Ask for names of nodes; a resumed run gets the same answer again.
 

@@ -86,6 +86,10 @@ class Proof:
     next_step: str = ""
     measured: list[Measurement] = field(default_factory=list[Measurement])
 
+    def shut(self, verdict: Verdict, problem: str, next_step: str) -> None:
+        """Let the set fail as a whole, whatever is known of its nodes."""
+        self.verdict, self.problem, self.next_step = verdict, problem, next_step
+
 
 class _FailedError(Exception):
     """The set fails as a whole: nobody is proven, nobody is blamed."""

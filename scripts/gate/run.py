@@ -194,8 +194,7 @@ class Gate:
                 "file system too, so no wave is held for it"
             )
             return
-        proof.verdict, proof.problem = problem.verdict, problem.message
-        proof.next_step = problem.next_step
+        proof.shut(problem.verdict, problem.message, problem.next_step)
 
     def _users(self) -> set[str]:
         """Return the open nodes on which jobs run: they share the file system with the wave."""
@@ -212,8 +211,7 @@ class Gate:
             self.verdict.measured,
         )
         if ruling.problem:
-            proof.verdict, proof.problem = ruling.verdict, ruling.problem
-            proof.next_step = ruling.next_step
+            proof.shut(ruling.verdict, ruling.problem, ruling.next_step)
 
     def _end(self, proof: Proof) -> None:
         """Decide, write the decision on the nodes, and remember what it was made of."""
@@ -256,7 +254,7 @@ class Gate:
         _NothingToTestError
             If that is too little to test.
         """
-        members = [node for node in self._desk.nodes() if node.wave == self._request.wave]
+        members = self._desk.wave()
         busy = self._cluster.busy({node.name for node in members})
         partners = self._idle_open([node.name for node in members])
         found = idle(members, busy, len(partners), self._request.nodes)
@@ -272,7 +270,7 @@ class Gate:
         most = request.timeout if request.ready_within is None else request.ready_within
         end = self._clock.monotonic() + min(most, desk.left())
         while True:
-            members = [node for node in desk.nodes() if node.wave == request.wave]
+            members = desk.wave()
             ready = [node for node in members if node.ready]
             if len(ready) != shown:
                 shown = len(ready)
