@@ -1,5 +1,7 @@
 """One gate at a time over a wave: who works on it says so, again and again, until it ends.
 
+So it is with small trainings, one at a time on a pool.
+
 Two gates over the same nodes would take the GPUs from each other and both be wrong. A gate that is
 killed falls silent; the next one waits until it has been silent for longer than a living one would,
 by its own clock, and then takes over. A gate that was only cut off from the API finds out at its
@@ -19,7 +21,7 @@ from scripts.gate.ports import Progress
 from scripts.gate.request import Clock
 from scripts.records.shelf import Document, Shelf
 
-__all__ = ["SHELF", "Holder", "Lease"]
+__all__ = ["LEASE_SECONDS", "SHELF", "Holder", "Lease"]
 
 SHELF: Final = "lease"
 
@@ -32,6 +34,9 @@ STALE_SECONDS: Final = 25.0
 """A last word older than this is not relied on: who waits counts from when it heard it."""
 
 LOOK_SECONDS: Final = 3.0
+
+LEASE_SECONDS: Final = 20.0
+"""How long one word waits for the API; the next one comes in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +67,27 @@ class Lease:
         :attr:`scripts.gate.request.Request.place` of the wave.
     holder
         Who takes it.
+    of
+        What it is the lease of, in words; the wave at ``place`` unless told.
+    kind
+        The kind of ``shelf``, by which a person finds the lease.
     """
 
     def __init__(
-        self, shelf: Shelf, place: str, holder: Holder, progress: Progress, clock: Clock
+        self,
+        shelf: Shelf,
+        place: str,
+        holder: Holder,
+        progress: Progress,
+        clock: Clock,
+        *,
+        of: str = "",
+        kind: str = SHELF,
     ) -> None:
         self._shelf = shelf
         self._place = place
+        self._of = of or f"wave {place}"
+        self._kept_as = f"ConfigMap {kind}-{place}"
         self._holder = holder
         self._progress = progress
         self._clock = clock
@@ -99,10 +118,10 @@ class Lease:
             return
         try:
             found = self._shelf.read(self._place)
-            if found and _holder(found) == self._holder:
+            if found and self._holds(found) == self._holder:
                 self._shelf.remove(self._place)
         except UnknownError as error:
-            self._progress(f"the wave's lease is left to expire: {error}")
+            self._progress(f"the lease of {self._of} is left to expire: {error}")
 
     def check(self) -> None:
         """Go on only as the holder; where the last word is old, that is asked.
@@ -127,19 +146,19 @@ class Lease:
                     return
                 if now - since >= SILENT_SECONDS:
                     raise UnknownError(
-                        f"the lease of wave {self._place} can neither be taken nor read; delete "
-                        f"ConfigMap {SHELF}-{self._place} if no gate works on it"
+                        f"the lease of {self._of} can neither be taken nor read; delete "
+                        f"{self._kept_as} if nobody works on it"
                     )
             elif not seen:
                 self._progress(
-                    f"{_holder(found)} was the last on this wave; waiting {SILENT_SECONDS:g} s to "
-                    "see whether it still works"
+                    f"{self._holds(found)} was the last on {self._of}; waiting "
+                    f"{SILENT_SECONDS:g} s to see whether it still works"
                 )
                 seen, since = found.text, now
             elif found.text != seen:
                 raise UnknownError(
-                    f"{_holder(found)} works on this wave; let it end, or stop it and run this "
-                    "again"
+                    f"{self._holds(found)} works on {self._of}; let it end, or stop it and run "
+                    "this again"
                 )
             elif now - since >= SILENT_SECONDS and self._shelf.replace(found, self._text()):
                 return
@@ -164,15 +183,15 @@ class Lease:
         with self._speaks:
             now = self._clock.monotonic()
             found = self._shelf.read(self._place)
-            if found is not None and _holder(found) == self._holder:
+            if found is not None and self._holds(found) == self._holder:
                 self._words += 1
                 if self._shelf.replace(found, self._text()):
                     self._spoken = now
                     return
                 found = self._shelf.read(self._place)
-            if found is None or _holder(found) != self._holder:
-                other = str(_holder(found)) if found else "nobody any more"
-                self._lost = f"the wave is held by {other}, so this gate stops without a verdict"
+            if found is None or self._holds(found) != self._holder:
+                other = str(self._holds(found)) if found else "nobody any more"
+                self._lost = f"{self._of} is held by {other}, so this run stops without a verdict"
 
     def _text(self) -> str:
         holder = self._holder
@@ -180,13 +199,12 @@ class Lease:
         # The count makes each word another text: that is what a watcher looks at, no clock.
         return json.dumps({**words, "words": self._words})
 
-
-def _holder(document: Document) -> Holder:
-    try:
-        told: dict[str, Any] = json.loads(document.text)
-        return Holder(str(told["run"]), str(told["host"]), int(told["process"]))
-    except (ValueError, KeyError, TypeError) as error:
-        raise UnknownError(
-            f"the lease of wave {document.name} is not readable; delete ConfigMap "
-            f"{SHELF}-{document.name} if no gate works on it"
-        ) from error
+    def _holds(self, document: Document) -> Holder:
+        try:
+            told: dict[str, Any] = json.loads(document.text)
+            return Holder(str(told["run"]), str(told["host"]), int(told["process"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise UnknownError(
+                f"the lease of {self._of} is not readable; delete {self._kept_as} if nobody works "
+                "on it"
+            ) from error

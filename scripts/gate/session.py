@@ -25,8 +25,8 @@ from scripts.gate.jobs import GATE_OF_LABEL
 from scripts.gate.journal import SHELF as JOURNAL
 from scripts.gate.journal import Header, Journal, open_run, unfinished
 from scripts.gate.keep import Keep, Logs
+from scripts.gate.lease import LEASE_SECONDS, Holder, Lease
 from scripts.gate.lease import SHELF as LEASES
-from scripts.gate.lease import Holder, Lease
 from scripts.gate.patience import Patience
 from scripts.gate.replace import Replaced, Replacing, guests
 from scripts.gate.request import Clock, Request, kept_name
@@ -50,9 +50,6 @@ REPLACEMENTS: Final = 2
 ARRIVAL_SECONDS: Final = 1800.0
 """How long a wave waits for new nodes: EKS takes minutes to drain, EC2 minutes to start; where no
 capacity is left, nothing comes, however long anybody waits."""
-
-LEASE_SECONDS: Final = 20.0
-"""How long one word of the lease waits for the API; the next one comes in any case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

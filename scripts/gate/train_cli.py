@@ -15,10 +15,13 @@ from scripts.errors import UsageError
 from scripts.gate.api import Api
 from scripts.gate.cluster import KubeCluster
 from scripts.gate.jobs import QUEUE
+from scripts.gate.lease import LEASE_SECONDS, Holder, Lease
 from scripts.gate.patience import Patience
+from scripts.gate.request import Clock
 from scripts.gate.stoppable import stoppable
 from scripts.gate.train import LEAST_NODES, MOST_NODES, TrainMaker
 from scripts.gate.train_flow import train as run_training
+from scripts.records.config_maps import ConfigMapShelf
 from scripts.records.kubeconfig import kubeconfig_option, namespace_option, read_kubeconfig
 from scripts.verdicts import EXIT_CODES
 
@@ -26,6 +29,9 @@ __all__ = ["train"]
 
 TIMEOUT_SECONDS = 3600
 """Each attempt takes a minute; the rest is for a queue, and for pulling an image of some 10 GB."""
+
+SHELF = "train-lease"
+"""Kind of the leases. It is not that of gates, whose places are named alike: POOL-WAVE."""
 
 CLAIM = "shared"
 """Name of the claim that the storage layer makes in each namespace."""
@@ -108,8 +114,8 @@ def train(  # noqa: PLR0913 - click hands each option over by its name
     )
     client = Client(config=read_kubeconfig(kubeconfig), namespace=namespace)
     cluster = KubeCluster(Api(client, namespace, Patience()), namespace, _say)
-    with stoppable():
-        verdict = run_training(maker, cluster, _say, seconds=timeout)
+    with stoppable(), _lease(client, maker) as lease:
+        verdict = run_training(maker, cluster, _say, seconds=timeout, guard=lease.check)
     whole = {
         "run": maker.run,
         "pool": pool,
@@ -126,6 +132,20 @@ def train(  # noqa: PLR0913 - click hands each option over by its name
     line = f"{verdict.verdict}: training on pool {pool}: {verdict.message}{step}"
     click.echo(json.dumps(whole) if as_json else line)
     sys.exit(EXIT_CODES[verdict.verdict])
+
+
+def _lease(client: Client, maker: TrainMaker) -> Lease:
+    """Return the right to train on the pool: who trains removes what is left of others."""
+    speaker = Api(client, maker.namespace, Patience(LEASE_SECONDS))
+    return Lease(
+        ConfigMapShelf(speaker, maker.namespace, SHELF),
+        maker.pool,
+        Holder.here(maker.run),
+        _say,
+        Clock(),
+        of=f"the training of pool {maker.pool}",
+        kind=SHELF,
+    )
 
 
 def _say(line: str) -> None:

@@ -28,9 +28,12 @@ def train(
     progress: Progress,
     *,
     seconds: float,
+    guard: Callable[[], None],
     clock: Callable[[], float] = monotonic,
 ) -> TrainVerdict:
     """Run the attempts, ``seconds`` at most for all, and judge what they say.
+
+    ``guard`` is asked before each, and raises UnknownError when another training has the pool.
 
     Leaves none of its Jobs behind, also when it is stopped; where the API does not let them be
     deleted, they end by their own deadline.
@@ -46,6 +49,7 @@ def train(
             if left <= 0:
                 problems[attempt] = f"its {seconds:g} s are over"
                 break
+            guard()
             progress(f"{WORDS[attempt]} on {maker.nodes} nodes of pool {maker.pool}")
             result = _attempt(maker, cluster, attempt, left)
             if result.value is not None:

@@ -154,9 +154,9 @@ def test_who_lost_the_wave_while_it_marked_nodes_opens_and_ends_none(
     more = ["--nodes", "5", "--replace", "1", "--no-repair"]
     result = invoke(tmp_path, server, monkeypatch, *more)
     assert result.stdout == (
-        "unknown: pool train wave 1: the gate could not go on: the wave is held by run r2 (process "
-        "2 on h), so this gate stops without a verdict (1 warning in the report); next: run it "
-        "again: it goes on where it stopped\n"
+        "unknown: pool train wave 1: the gate could not go on: wave train-1 is held by run r2 "
+        "(process 2 on h), so this run stops without a verdict (1 warning in the report); next: "
+        "run it again: it goes on where it stopped\n"
     )
     assert marked == ["PATCH /api/v1/nodes/n0"]
     assert "lease-train-1" in server.objects["ConfigMap"]
@@ -166,8 +166,8 @@ def test_who_lost_the_wave_while_it_marked_nodes_opens_and_ends_none(
         [],
         [
             (
-                "n0 is not replaced: it could not be decided: the wave is held by run r2 "
-                "(process 2 on h), so this gate stops without a verdict"
+                "n0 is not replaced: it could not be decided: wave train-1 is held by run r2 "
+                "(process 2 on h), so this run stops without a verdict"
             )
         ],
     )

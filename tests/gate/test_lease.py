@@ -56,8 +56,8 @@ def test_who_is_killed_is_succeeded_once_it_has_been_silent() -> None:
         assert json.loads(shelf.documents()[0].text)["run"] == "r2"
     [line] = said
     assert line == (
-        "run r1 (process 11 on host-a) was the last on this wave; waiting 45 s to see whether it "
-        "still works"
+        "run r1 (process 11 on host-a) was the last on wave train-1; waiting 45 s to see whether "
+        "it still works"
     )
     assert 45 <= time.passed < 60
 
@@ -69,7 +69,7 @@ def test_who_still_works_keeps_the_wave() -> None:
         with pytest.raises(UnknownError) as refused:
             second.__enter__()
         assert str(refused.value) == (
-            "run r1 (process 11 on host-a) works on this wave; let it end, or stop it and run "
+            "run r1 (process 11 on host-a) works on wave train-1; let it end, or stop it and run "
             "this again"
         )
 
@@ -84,7 +84,7 @@ def test_who_lost_the_wave_stops_at_its_next_word() -> None:
         with pytest.raises(UnknownError) as stopped:
             held.check()
         assert str(stopped.value) == (
-            "the wave is held by run r2 (process 22 on host-b), so this gate stops without a "
+            "wave train-1 is held by run r2 (process 22 on host-b), so this run stops without a "
             "verdict"
         )
     assert json.loads(shelf.documents()[0].text)["run"] == "r2", "what is another's stays"
@@ -98,7 +98,7 @@ def test_who_was_cut_off_asks_before_it_goes_on() -> None:
         assert shelf.replace(document, json.dumps(other))
         held.check()
         time.passed = 25
-        with pytest.raises(UnknownError, match="the wave is held by run r2"):
+        with pytest.raises(UnknownError, match="wave train-1 is held by run r2"):
             held.check()
 
 
@@ -147,7 +147,7 @@ def test_a_lease_that_can_be_neither_taken_nor_read_is_not_waited_for_without_en
         lease(shelf, FIRST, Seconds()).__enter__()
     assert str(stopped.value) == (
         "the lease of wave train-1 can neither be taken nor read; delete ConfigMap lease-train-1 "
-        "if no gate works on it"
+        "if nobody works on it"
     )
 
 
@@ -157,6 +157,6 @@ def test_a_lease_that_nobody_can_read_is_unknown() -> None:
     with pytest.raises(UnknownError) as stopped:
         lease(shelf, FIRST).__enter__()
     assert str(stopped.value) == (
-        "the lease of wave train-1 is not readable; delete ConfigMap lease-train-1 if no gate "
+        "the lease of wave train-1 is not readable; delete ConfigMap lease-train-1 if nobody "
         "works on it"
     )

@@ -376,7 +376,13 @@ class Stage:
         return {job.name: JobResult(read(job, answer(attempt)))}
 
 
-def run(stage: Stage, seconds: float = 600, step: float = 1) -> tuple[TrainVerdict, list[str]]:
+def run(
+    stage: Stage, seconds: float = 600, step: float = 1, lost_at: str = ""
+) -> tuple[TrainVerdict, list[str]]:
+    def guard() -> None:
+        if lost_at in stage.jobs:
+            raise UnknownError("the training of pool train is held by run r2")
+
     lines: list[str] = []
     times = iter(range(10_000))
     verdict = train(
@@ -384,6 +390,7 @@ def run(stage: Stage, seconds: float = 600, step: float = 1) -> tuple[TrainVerdi
         stage,  # pyright: ignore[reportArgumentType] - the flow asks for these three calls only
         lines.append,
         seconds=seconds,
+        guard=guard,
         clock=lambda: next(times) * step,
     )
     return verdict, lines
@@ -445,3 +452,14 @@ def test_a_training_that_is_stopped_leaves_no_job_behind_either() -> None:
     with pytest.raises(SystemExit):
         run(stage)
     assert stage.cleaned == [maker().place, maker().labels]
+
+
+def test_a_training_whose_pool_is_anothers_by_now_starts_nothing_more() -> None:
+    stage = Stage()
+    verdict, _ = run(stage, lost_at="whole")
+    assert (verdict.verdict, verdict.message) == (
+        Verdict.UNKNOWN,
+        "it could not go on: the training of pool train is held by run r2",
+    )
+    assert stage.jobs == ["whole"]
+    assert stage.cleaned[-1] == maker().labels, "it removes what is its own"

@@ -7,12 +7,16 @@ import pytest
 from click.testing import CliRunner, Result
 from lightkube import Client
 
-from scripts.errors import UsageError
+from scripts.errors import UnknownError, UsageError
 from scripts.gate import train_cli
+from scripts.gate.api import Api
 from scripts.gate.cli import gate
 from scripts.gate.objects import Manifest, items, labels
+from scripts.gate.patience import Patience
+from scripts.gate.request import Clock
 from scripts.gate.train import ATTEMPT_LABEL
 from scripts.local.train_answers import train_log
+from scripts.records.config_maps import ConfigMapShelf
 from tests.gate.api_server import ApiServer
 from tests.gate.test_cli import KUBECONFIG
 from tests.gate.test_train import IMAGE
@@ -73,6 +77,49 @@ def test_a_good_training_is_one_line_on_stdout_and_a_report(
     assert list(report["attempts"]) == ["whole", "killed", "resumed"]
     assert server.objects["Job"] == server.objects["Pod"] == {}
     assert list(server.objects["Service"]) == ["small-train"]
+
+
+def test_only_who_has_the_pools_lease_trains_and_it_is_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = cluster()
+    held: list[list[str]] = []
+
+    def look(request: str) -> None:
+        if request.startswith(("DELETE", "POST")) and request.endswith("/jobs"):
+            held.append(sorted(server.objects["ConfigMap"]))
+
+    server.trouble = look
+    assert invoke(tmp_path, server, monkeypatch).exit_code == 0
+    assert held
+    assert all(each == ["train-lease-train"] for each in held)
+    assert server.objects["ConfigMap"] == {}
+
+
+def test_who_finds_the_pool_with_another_training_removes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = cluster()
+    words = iter(range(1_000))
+
+    def speaks(_seconds: float) -> None:
+        told = {"run": "r1", "host": "h", "process": 1, "words": next(words)}
+        other = server.objects["ConfigMap"]["train-lease-train"]
+        other["data"]["record.json"] = json.dumps(told)
+
+    shelf = ConfigMapShelf(
+        Api(server.client(), "trainyard-gate", Patience()), "trainyard-gate", "train-lease"
+    )
+    shelf.add("train", "")
+    speaks(0)
+    monkeypatch.setattr(train_cli, "Clock", lambda: Clock(sleep=speaks))
+    result = invoke(tmp_path, server, monkeypatch)
+    assert isinstance(result.exception, UnknownError)
+    assert str(result.exception) == (
+        "run r1 (process 1 on h) works on the training of pool train; let it end, or stop it and "
+        "run this again"
+    )
+    assert not any(each.startswith("DELETE") for each in server.requests)
 
 
 def test_a_training_over_sockets_fails_and_is_printed_whole_when_asked(
