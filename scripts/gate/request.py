@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from components.catalog import InstanceType
 from scripts.gate.sweep import FULL_SWEEP
+from scripts.gate.verdict import Former
 
 __all__ = ["Clock", "Request", "kept_name"]
 
@@ -51,6 +52,8 @@ class Request:
         LocalQueue that the gate's Jobs wait in; None goes past Kueue.
     regression
         Whether it is a run of the schedule: idle nodes only, at the lowest priority.
+    former
+        What came of the wave before, when this run proves what replaces bad nodes of it.
     without
         Provider ids of machines that are about to go, and are not of the wave any more: others are
         to come in their place.
@@ -75,6 +78,7 @@ class Request:
     storage_mbps: float | None = None
     queue: str | None = None
     regression: bool = False
+    former: Former | None = None
     without: frozenset[str] = frozenset()
     ready_within: float | None = None
 
@@ -97,6 +101,7 @@ class Request:
             self,
             run=other.run,
             timeout=other.timeout,
+            former=other.former,
             without=other.without,
             ready_within=other.ready_within,
             again=self.again and not other.without,

@@ -319,8 +319,12 @@ class Gate:
             NodeVerdict(
                 name=node.name,
                 provider_id=node.provider_id,
-                verdict=Verdict.UNKNOWN,
-                reason="Ready, not tested" if node.ready else "not Ready",
+                verdict=Verdict.PASS if node.passed and node.ready else Verdict.UNKNOWN,
+                reason=BEFORE
+                if node.passed
+                else "Ready, not tested"
+                if node.ready
+                else "not Ready",
             )
             for node in members
         ]
@@ -410,3 +414,9 @@ class Gate:
         ]
         busy = self._cluster.busy(found) if found else set[str]()
         return [name for name in found if name not in busy]
+
+
+def _untested_reason(node: NodeState) -> str:
+    if not node.ready:
+        return "not Ready"
+    return BEFORE if node.passed else "Ready, not tested"

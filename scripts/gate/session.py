@@ -28,13 +28,13 @@ from scripts.gate.keep import Keep, Logs
 from scripts.gate.lease import LEASE_SECONDS, Holder, Lease
 from scripts.gate.lease import SHELF as LEASES
 from scripts.gate.patience import Patience
-from scripts.gate.replace import Replaced, Replacing, guests
+from scripts.gate.replace import Replacing, guests
 from scripts.gate.request import Clock, Request, kept_name
 from scripts.gate.run import Gate
 from scripts.gate.screen import Screen
 from scripts.gate.sent_back import SHELF as SENT_BACK
 from scripts.gate.sent_back import SentBackStore
-from scripts.gate.verdict import WaveVerdict, after_replacement, for_cluster
+from scripts.gate.verdict import Former, WaveVerdict, after_replacement, for_cluster
 from scripts.pictures.report import save
 from scripts.records.config_maps import ConfigMapShelf
 from scripts.verdicts import Verdict
@@ -140,6 +140,8 @@ class Session:
     def _prove(self, request: Request, guard: Callable[[], None]) -> WaveVerdict:
         end = self._clock.monotonic() + request.timeout
         gate, verdict = self._run(request, guard)
+        if request.former:
+            verdict = self._after(request.former, gate, guard)
         replacing = Replacing(
             self._replacer,
             SentBackStore(self._shelf(SENT_BACK)),
@@ -162,18 +164,18 @@ class Session:
             ]
             if not replaced.ordered:
                 break
+            former = Former.of(verdict, replaced.ordered)
             request = replace(
                 request,
+                former=former,
                 run=new_run(self._clock.now()),
                 timeout=max(1.0, end - self._clock.monotonic()),
                 again=False,
                 without=request.without | set(replaced.ordered.values()),
                 ready_within=ARRIVAL_SECONDS,
             )
-            gate, then = self._run(request, guard)
-            guard()
-            verdict = self._after(verdict, then, replaced)
-            gate.verdict = verdict
+            gate, _ = self._run(request, guard)
+            verdict = self._after(former, gate, guard, verdict)
         return verdict
 
     def _run(self, request: Request, guard: Callable[[], None]) -> tuple[Gate, WaveVerdict]:
@@ -219,9 +221,18 @@ class Session:
         open_run(shelf, request, self._clock.now())
         return request, Journal(shelf, run, say)
 
-    def _after(self, verdict: WaveVerdict, then: WaveVerdict, replaced: Replaced) -> WaveVerdict:
+    def _after(
+        self,
+        former: Former,
+        gate: Gate,
+        guard: Callable[[], None],
+        first: WaveVerdict | None = None,
+    ) -> WaveVerdict:
+        """Keep what the wave is after replacement, and let the report say so."""
+        guard()
+        then = gate.verdict
         trouble = self._replacer.trouble() if then.verdict is Verdict.UNKNOWN else ""
-        kept = after_replacement(verdict, then, replaced.ordered, trouble)
+        gate.verdict = kept = after_replacement(former, then, trouble, first)
         self._cluster.store(kept_name(kept.pool, kept.wave), for_cluster(kept))
         return kept
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from components.catalog.floors import Floor
 from scripts.gate.stages import Effort, Measurement
@@ -14,6 +14,7 @@ from scripts.verdicts import Verdict
 
 __all__ = [
     "SCHEMA",
+    "Former",
     "NodeVerdict",
     "Replacement",
     "WaveVerdict",
@@ -140,6 +141,36 @@ class WaveVerdict:
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Former:
+    """What came of a wave before bad nodes of it were replaced; ``run`` found the last of them."""
+
+    run: str
+    verdict: Verdict
+    message: str
+    replaced: tuple[Replacement, ...]
+
+    @classmethod
+    def of(cls, verdict: WaveVerdict, ordered: Mapping[str, str]) -> Self:
+        """Return what counts of a verdict; ``ordered``: name -> provider id of who left then."""
+        reasons = {node.name: node.reason for node in verdict.nodes}
+        gone = (
+            Replacement(name=name, provider_id=provider_id, reason=reasons[name], run=verdict.run)
+            for name, provider_id in ordered.items()
+        )
+        return cls(
+            run=verdict.run,
+            verdict=verdict.verdict,
+            message=verdict.message,
+            replaced=(*verdict.replaced, *gone),
+        )
+
+    @property
+    def left(self) -> list[str]:
+        """Names of the nodes whose replacements are to be proved now."""
+        return [each.name for each in self.replaced if each.run == self.run]
+
+
 def for_cluster(verdict: WaveVerdict) -> dict[str, Any]:
     """Return the verdict small enough for a ConfigMap: captures stay in the report.
 
@@ -160,7 +191,7 @@ def for_cluster(verdict: WaveVerdict) -> dict[str, Any]:
 
 
 def after_replacement(
-    first: WaveVerdict, then: WaveVerdict, ordered: Mapping[str, str], trouble: str
+    former: Former, then: WaveVerdict, trouble: str, first: WaveVerdict | None = None
 ) -> WaveVerdict:
     """Return the verdict on a wave of which bad nodes were replaced.
 
@@ -169,29 +200,25 @@ def after_replacement(
 
     Parameters
     ----------
-    first, then
-        The verdicts before and after.
-    ordered
-        Name -> provider id of each node that was replaced.
+    then
+        The verdict on the wave with what came in their place.
     trouble
         Why no other instance came, where that is known.
+    first
+        The whole verdict before; None in a run that was stopped since and goes on.
     """
-    reasons = {node.name: node.reason for node in first.nodes}
-    gone = [
-        Replacement(name=name, provider_id=provider_id, reason=reasons[name], run=first.run)
-        for name, provider_id in ordered.items()
-    ]
-    late = then.verdict is Verdict.UNKNOWN and first.verdict is Verdict.PASS
-    kept = first if late else then
+    late = then.verdict is Verdict.UNKNOWN and former.verdict is Verdict.PASS
+    kept = first if late and first else then
     if late:
         why = f"{then.message}; {trouble}" if trouble else then.message
+        kept.verdict = Verdict.PASS
         kept.message = (
-            f"{first.message}; {names(list(ordered))} left for replacement, which is not proved: "
+            f"{former.message}; {names(former.left)} left for replacement, which is not proved: "
             f"{why}"
         )
         kept.next_step = then.next_step
         kept.ended = then.ended
-    kept.replaced = [*first.replaced, *gone]
+    kept.replaced = list(former.replaced)
     return kept
 
 

@@ -1,6 +1,7 @@
 import json
 import re
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ from click.testing import CliRunner, Result
 from lightkube import Client
 
 from scripts.errors import UsageError
-from scripts.gate import cli, lease
+from scripts.gate import cli, lease, session
+from scripts.gate.ports import NodeState
+from scripts.gate.replace import Replaced
 from tests.gate.api_server import ApiServer
 from tests.gate.fake import IMAGE
 
@@ -171,6 +174,53 @@ def test_who_lost_the_wave_while_it_marked_nodes_opens_and_ends_none(
             )
         ],
     )
+
+
+def test_a_gate_that_is_stopped_while_it_waits_for_replacements_still_knows_what_is_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = wave()
+    for name in ("n2", "n3", "n4"):
+        server.add_node(name)
+    server.faults = {"n0": frozenset({"gpu"})}
+
+    class Ends:
+        """Ends instances in whose place none comes."""
+
+        def replace(self, nodes: Sequence[NodeState]) -> Replaced:
+            for node in nodes:
+                del server.objects["Node"][node.name]
+            server.trouble = stop
+            return Replaced(ordered={node.name: node.provider_id for node in nodes})
+
+        def trouble(self) -> str:
+            return "no capacity"
+
+    def stop(request: str) -> None:
+        if request == "GET /api/v1/nodes":
+            server.trouble = lambda _request: None
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(session, "AutoScaling", Ends)
+    monkeypatch.setattr(session, "ARRIVAL_SECONDS", 0.0)
+    more = ["--nodes", "5", "--replace", "1", "--no-repair"]
+    assert invoke(tmp_path, server, monkeypatch, *more).exit_code == 3
+    result = invoke(tmp_path, server, monkeypatch, *more)
+    assert result.stdout == (
+        "pass: pool train wave 1: 4 of 5 nodes open; out: n0: gpus: a GPU is lost: Unable to "
+        "determine the device handle for GPU0: 0000:53:00.0: Unknown Error [ISOLATE]; n0 left for "
+        "replacement, which is not proved: 4 of 5 nodes were Ready after 0 s, so none was tested; "
+        "1 node never joined; no capacity; next: look at the node group's health and at these "
+        "instances, then run the gate again\n"
+    )
+    assert result.exit_code == 0
+    kept = server.objects["ConfigMap"]["gate-train-1"]["data"]["verdict.json"]
+    report = json.loads((tmp_path / "reports" / "gate-train-1.json").read_text())
+    for told in (json.loads(kept), report):
+        assert [each["name"] for each in told["replaced"]] == ["n0"]
+        assert {each["name"]: each["verdict"] for each in told["nodes"]} == dict.fromkeys(
+            ("n1", "n2", "n3", "n4"), "pass"
+        )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scripts.gate.verdict import NodeVerdict, WaveVerdict, after_replacement, for_cluster
+from scripts.gate.verdict import Former, NodeVerdict, WaveVerdict, after_replacement, for_cluster
 from scripts.verdicts import Verdict
 
 AT = datetime(2026, 12, 1, 8, tzinfo=UTC)
@@ -69,19 +69,32 @@ def test_the_newer_verdict_counts_but_a_replacement_that_does_not_come_shuts_no_
     first: Verdict, then: Verdict, kept: str, message: str
 ) -> None:
     trouble = "Auto Scaling could not start another instance: no capacity"
+    before = wave("r1", first, "first", AT)
     verdict = after_replacement(
-        wave("r1", first, "first", AT), wave("r2", then, "then", LATER), ORDERED, trouble
+        Former.of(before, ORDERED), wave("r2", then, "then", LATER), trouble, before
     )
     assert (verdict.run, verdict.message, verdict.ended) == (kept, message, LATER)
     assert [each.as_json() for each in verdict.replaced] == GONE
 
 
-def test_a_second_replacement_is_added_to_the_first() -> None:
-    once = after_replacement(
-        wave("r1", Verdict.PASS, "first", AT), wave("r2", Verdict.PASS, "then", LATER), ORDERED, ""
+def test_a_run_that_was_stopped_since_needs_not_the_whole_verdict_before() -> None:
+    former = Former.of(wave("r1", Verdict.PASS, "first", AT), ORDERED)
+    verdict = after_replacement(former, wave("r2", Verdict.UNKNOWN, "then", LATER), "")
+    assert (verdict.run, verdict.verdict, verdict.message) == (
+        "r2",
+        Verdict.PASS,
+        "first; node-03 left for replacement, which is not proved: then",
     )
-    twice = after_replacement(once, wave("r3", Verdict.PASS, "last", LATER), ORDERED, "")
+    assert [each.as_json() for each in verdict.replaced] == GONE
+
+
+def test_a_second_replacement_is_added_to_the_first() -> None:
+    former = Former.of(wave("r1", Verdict.PASS, "first", AT), ORDERED)
+    once = after_replacement(former, wave("r2", Verdict.PASS, "then", LATER), "")
+    again = Former.of(once, ORDERED)
+    twice = after_replacement(again, wave("r3", Verdict.PASS, "last", LATER), "")
     assert [each.run for each in twice.replaced] == ["r1", "r2"]
+    assert again.left == ["node-03"]
 
 
 def test_warnings_are_told_on_the_line_of_the_verdict() -> None:
