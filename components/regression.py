@@ -149,8 +149,8 @@ class Regression(pulumi.ComponentResource):
                 "job_template": {
                     "metadata": {"labels": labels},
                     "spec": {
-                        # Unknown is tried again, and goes on where it stopped; else nodes that it
-                        # had shut would stay shut until the next time. Failed has failed.
+                        # Unknown is tried again: a test that was killed goes on where it stopped,
+                        # and opens what it had shut. Failed has failed.
                         "backoff_limit": RETRIES,
                         "pod_failure_policy": {
                             "rules": [

@@ -4,7 +4,7 @@ Up to a fifth of a wave, and one node at least, may stay out while the rest open
 bad or unknown, and nothing opens: a wave that is missing so much is not what was asked for.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scripts.gate.isolate import allowance
@@ -15,9 +15,13 @@ from scripts.nccl.text import names, words
 from scripts.node.judge import NodeJudgement
 from scripts.verdicts import Verdict
 
-__all__ = ["BEFORE", "Decision", "decide"]
+__all__ = ["AS_BEFORE", "BEFORE", "Decision", "decide"]
 
 BEFORE = "passed in an earlier run"
+
+AS_BEFORE = "what was open is open again"
+
+NOTHING = "nothing was opened"
 
 SHOWN_REASONS = 2
 
@@ -44,8 +48,12 @@ def decide(
     checks: Mapping[str, NodeJudgement],
     proof: Proof,
     asked: int,
+    open_before: Collection[str] = (),
 ) -> Decision:
-    """Return what comes of the ``members`` of a wave of which ``asked`` nodes were wanted."""
+    """Return what comes of the ``members`` of a wave of which ``asked`` nodes were wanted.
+
+    Where the wave could not be judged, ``open_before`` are open as they were: nothing was learnt.
+    """
     fates = {name: _fate(name, check, proof) for name, check in checks.items()}
     bad = [name for name, (mark, _) in fates.items() if mark is Mark.REFUSE]
     held = [name for name, (mark, _) in fates.items() if mark is Mark.HOLD]
@@ -79,8 +87,15 @@ def decide(
             name: (Mark.HOLD, "the wave did not open") if mark is Mark.OPEN else (mark, why)
             for name, (mark, why) in fates.items()
         }
-    decision.marks = dict(sorted(fates.items(), key=lambda fate: fate[1][0] is Mark.OPEN))
     decision.nodes = [_node(node, fates, checks) for node in members]
+    if decision.verdict is Verdict.UNKNOWN and open_before:
+        decision.next_step = decision.next_step.replace(NOTHING, AS_BEFORE)
+        fates |= {
+            name: (Mark.OPEN, f"{BEFORE}, and could not be judged now: {why}")
+            for name, (mark, why) in fates.items()
+            if name in open_before and mark is Mark.HOLD
+        }
+    decision.marks = dict(sorted(fates.items(), key=lambda fate: fate[1][0] is Mark.OPEN))
     return decision
 
 
@@ -103,7 +118,7 @@ def _shut(verdict: Verdict, message: str, next_step: str = "") -> Decision:
         if verdict is Verdict.FAIL
         else "mend what could not be judged and run the gate again"
     )
-    return Decision(verdict, message, f"nothing was opened; {next_step or usual}")
+    return Decision(verdict, message, f"{NOTHING}; {next_step or usual}")
 
 
 def _open(

@@ -37,7 +37,8 @@ class Condition:
 class NodeState:
     """A node as the API shows it.
 
-    ``passed``: an earlier gate opened it and it carries no taint. ``devices``: how many of each
+    ``passed``: an earlier gate opened it and it carries no taint. ``was_open``: so it was until
+    this run shut it to test it again. ``devices``: how many of each
     extended resource it offers. ``place``: the network nodes above it, from the widest on; empty
     where EC2 tells none. ``conditions``: the node's conditions, by type.
     """
@@ -51,6 +52,7 @@ class NodeState:
     devices: Mapping[str, int]
     place: tuple[str, ...] = ()
     conditions: Mapping[str, Condition] = field(default_factory=dict[str, Condition])
+    was_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)

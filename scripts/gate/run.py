@@ -19,7 +19,7 @@ from scripts.gate.jobs import GATE_OF_LABEL, accelerator
 from scripts.gate.journal import Journal
 from scripts.gate.keep import Keep, Logs
 from scripts.gate.memory import Memory
-from scripts.gate.outcome import BEFORE, decide
+from scripts.gate.outcome import AS_BEFORE, BEFORE, decide
 from scripts.gate.ports import Cluster, Mark, NodeState, Progress
 from scripts.gate.prove import SWEEP_NODES, Plan, Proof, prove
 from scripts.gate.reasons import ALONE, LONELY
@@ -129,8 +129,11 @@ class Gate:
         try:
             # What another gate has written and runs by now is not touched.
             self._desk.guard()
-            self._cluster.store(self._request.name, for_cluster(self.verdict))
             self._cluster.clean(self._desk.maker.labels)
+            if not whole and self._request.regression:
+                self._leave_as_found()
+                whole = True
+            self._cluster.store(self._request.name, for_cluster(self.verdict))
             if whole:
                 self._journal.close()
         except UnknownError as error:
@@ -151,6 +154,23 @@ class Gate:
         self.verdict.verdict, self.verdict.message = Verdict.UNKNOWN, message
         self.verdict.next_step = "run it again: it goes on where it stopped"
 
+    def _leave_as_found(self) -> None:
+        """Open what a test of the schedule had shut and came to no end with.
+
+        Nobody may look at it for days, and idle nodes be lost to jobs. Who failed stays out.
+        """
+        for name in sorted(self._open_before()):
+            check = self.checks.get(name)
+            if check is None or check.verdict is not Verdict.FAIL:
+                self._desk.guard()
+                reason = f"{BEFORE}, and its new test came to no end (run {self._request.run})"
+                self._cluster.mark(name, Mark.OPEN, reason)
+        self.verdict.next_step = f"{AS_BEFORE}; mend what stopped it: the next test begins anew"
+
+    def _open_before(self) -> set[str]:
+        """Return the nodes that are open again unless a test of the schedule finds them bad."""
+        return {node.name for node in self.members if node.was_open and self._request.regression}
+
     def _flow(self) -> None:
         if not self._journal.resumed:
             self._cluster.clean({GATE_OF_LABEL: self._request.place})
@@ -160,7 +180,7 @@ class Gate:
         if len(fresh) < len(members):
             passed = len(members) - len(fresh)
             self._progress(f"{words(passed, 'node')} passed before and stay as they are")
-        checks = self._checks.before_fabric(fresh)
+        self.checks = checks = self._checks.before_fabric(fresh)
         good = [node.name for node in fresh if checks[node.name].verdict is Verdict.PASS]
         failed = sum(checks[node.name].verdict is Verdict.FAIL for node in fresh)
         allowed = allowance(self._request.nodes) - failed
@@ -173,7 +193,7 @@ class Gate:
         proof.held |= mixed.held
         self._storage(checks, proof)
         self._against_baselines(checks, proof)
-        self.checks, self.problem = checks, proof.problem
+        self.problem = proof.problem
         self._end(proof)
 
     def _storage(self, checks: dict[str, NodeJudgement], proof: Proof) -> None:
@@ -216,7 +236,7 @@ class Gate:
     def _end(self, proof: Proof) -> None:
         """Decide, write the decision on the nodes, and remember what it was made of."""
         members, checks, verdict = self.members, self.checks, self.verdict
-        decision = decide(members, checks, proof, self._request.nodes)
+        decision = decide(members, checks, proof, self._request.nodes, self._open_before())
         verdict.verdict = decision.verdict
         verdict.message, verdict.next_step = decision.message, decision.next_step
         verdict.nodes = decision.nodes
@@ -296,7 +316,10 @@ class Gate:
             self._progress(f"somebody has come to {name}, so it stays open")
             self._cluster.mark(name, Mark.OPEN, f"{BEFORE} (run {run})")
         shut = set(free) - late
-        return [replace(node, passed=node.passed and node.name not in shut) for node in members]
+        return [
+            replace(node, passed=False, was_open=True) if node.name in shut else node
+            for node in members
+        ]
 
     def _never_ready(
         self, members: Sequence[NodeState], ready: Sequence[NodeState], waited: float

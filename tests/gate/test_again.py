@@ -109,3 +109,42 @@ def test_a_job_that_comes_before_its_node_is_shut_keeps_it() -> None:
         "node-01",
         "node-03",
     }
+
+
+def test_a_test_of_the_schedule_that_came_to_no_end_leaves_open_what_was_open() -> None:
+    cluster = FakeCluster(quick=True)
+    names = cluster.add(6, passed=True)
+    cluster.states["node-05"] = replace(cluster.states["node-05"], passed=False)
+    cluster.faults = {"node-01": {"gpu"}}
+    cluster.stops_at_round = 3
+    verdict = regression(cluster, 6)
+    assert verdict.line == (
+        "unknown: pool train wave 1: the gate could not go on: list Pods: the Kubernetes API does "
+        "not answer: connection refused; next: what was open is open again; mend what stopped it: "
+        "the next test begins anew"
+    )
+    assert cluster.marked(Mark.OPEN) == [name for name in names if name[-1] in "0234"]
+    assert cluster.marks["node-00"][1] == (
+        "passed in an earlier run, and its new test came to no end (run 20261201-080000-ab12)"
+    )
+    assert cluster.marked(Mark.HOLD) == ["node-01"], "it failed, and is shut as it was"
+    assert cluster.stored["gate-train-1"]["verdict"] == "unknown"
+
+
+def test_a_test_of_the_schedule_that_can_judge_nobody_leaves_open_what_was_open() -> None:
+    cluster = FakeCluster(quick=True)
+    names = cluster.add(6, passed=True)
+    cluster.faults = {name: {"dead"} for name in names[:4]}
+    verdict = regression(cluster, 6)
+    assert verdict.verdict is Verdict.UNKNOWN
+    assert verdict.next_step.startswith("what was open is open again; ")
+    assert cluster.marked(Mark.OPEN) == names
+    assert {each.name for each in verdict.nodes if each.verdict is Verdict.UNKNOWN} == set(names)
+
+
+def test_what_a_person_had_tested_again_stays_shut_where_it_cannot_be_judged() -> None:
+    cluster = FakeCluster(quick=True)
+    names = cluster.add(6, passed=True)
+    cluster.faults = {name: {"dead"} for name in names[:4]}
+    assert run_gate(cluster, 6, again=True).next_step.startswith("nothing was opened; ")
+    assert cluster.marked(Mark.HOLD) == names
