@@ -38,6 +38,7 @@ JUDGES = (
     "scripts/records",
     "scripts/storage",
     "scripts/errors.py",
+    "scripts/text.py",
     "scripts/verdicts.py",
     "components/catalog/__init__.py",
     "components/catalog/floors.py",

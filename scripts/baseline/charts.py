@@ -7,9 +7,9 @@ from scripts.baseline.record import BasePoint, Ledger, Run
 from scripts.baseline.rules import Rules, rules
 from scripts.baseline.sample import Point
 from scripts.errors import UsageError
-from scripts.nccl.text import size as in_words
 from scripts.pictures.bandwidth import by_size
 from scripts.pictures.trend import Measured, Promoted, over_time
+from scripts.text import size as in_words
 
 __all__ = ["write"]
 

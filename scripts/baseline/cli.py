@@ -16,8 +16,8 @@ from scripts.baseline.compare import compare
 from scripts.baseline.record import Baseline, BasePoint, Ledger, Run
 from scripts.baseline.store import SHELF, BaselineStore
 from scripts.errors import UsageError
-from scripts.nccl.text import size, words
 from scripts.records.kubeconfig import kubeconfig_option, namespace_option, open_shelf
+from scripts.text import size, words
 from scripts.verdicts import EXIT_CODES, Verdict
 
 __all__ = ["baseline"]

@@ -15,7 +15,7 @@ from scripts.baseline.record import Baseline, BasePoint, Run
 from scripts.baseline.rules import Rules, SizeClass, rules
 from scripts.baseline.sample import Placement, Point
 from scripts.baseline.setting import Setting
-from scripts.nccl.text import size, sizes
+from scripts.text import size, sizes
 from scripts.verdicts import Finding, Verdict, overall
 
 __all__ = ["Comparison", "Delta", "Level", "compare", "deltas"]

@@ -10,7 +10,7 @@ from math import isfinite
 from statistics import median
 
 from scripts.baseline.rules import WaveRules, rules
-from scripts.nccl.text import words
+from scripts.text import words
 from scripts.verdicts import Finding, Verdict, overall
 
 __all__ = ["Outliers", "outliers"]

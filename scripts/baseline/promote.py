@@ -14,7 +14,7 @@ from scripts.baseline.rules import Rules, rules
 from scripts.baseline.sample import Placement, Point
 from scripts.baseline.setting import Setting
 from scripts.errors import UsageError
-from scripts.nccl.text import size, sizes
+from scripts.text import size, sizes
 from scripts.verdicts import Verdict
 
 __all__ = ["candidates", "promote"]

@@ -14,9 +14,9 @@ from scripts.blacklist.entry import (
 )
 from scripts.blacklist.policy import Cause, Policy, cause_of, policy
 from scripts.gate.verdict import WaveVerdict
-from scripts.nccl.text import words
 from scripts.node.judge import NodeJudgement
 from scripts.node.profiles import Severity
+from scripts.text import words
 from scripts.verdicts import Verdict
 
 __all__ = ["ALL_REDUCE", "sightings"]

@@ -6,7 +6,7 @@ from components.catalog import InstanceType, instance_types
 from scripts.catalog.sheet import addresses, layouts
 from scripts.catalog.tables import floor_rows
 from scripts.catalog.words import accelerators, in_words, placement, usage
-from scripts.nccl.text import size
+from scripts.text import size
 
 __all__ = ["page"]
 

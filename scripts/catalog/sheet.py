@@ -9,7 +9,7 @@ from components.catalog import InstanceType
 from components.layout import Interface, layout
 from scripts.catalog.tables import floor_rows
 from scripts.catalog.words import MIB_PER_GIB, picture, placement, ranges, usage
-from scripts.nccl.text import words
+from scripts.text import words
 
 __all__ = ["LAYOUTS", "addresses", "as_json", "layouts", "sheet"]
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from components.catalog import InstanceType
 from components.catalog.floors import Floor, floors
 from scripts.catalog.words import accelerators, nodes
-from scripts.nccl.text import size
+from scripts.text import size
 
 __all__ = ["FloorRow", "floor_rows", "floors_table", "types_table"]
 

@@ -18,11 +18,11 @@ from scripts.gate.node_stage import NodeStage
 from scripts.gate.ports import JobResult, NodeState
 from scripts.gate.results import node_judgement
 from scripts.gate.storage import storage_stage
-from scripts.nccl.text import names, words
 from scripts.node.capture import parse as parse_capture
 from scripts.node.judge import NodeJudgement
 from scripts.node.judge import judge as judge_node
 from scripts.storage.compare import compare
+from scripts.text import names, words
 from scripts.verdicts import Finding, Verdict, overall
 
 __all__ = ["NodeChecks", "joined", "static_stage"]

@@ -19,7 +19,7 @@ from scripts.gate.stages import Round, Stage
 from scripts.gate.sweep import PLAIN
 from scripts.nccl.expectation import Expectation, expect
 from scripts.nccl.judge import Judgement
-from scripts.nccl.text import words
+from scripts.text import words
 
 __all__ = ["Fabric", "Floors"]
 

@@ -11,8 +11,8 @@ from scripts.gate.journal import SHELF as JOURNAL
 from scripts.gate.lease import SHELF as LEASE
 from scripts.gate.lease import SILENT_SECONDS
 from scripts.gate.objects import Manifest, items, labels, mapping
-from scripts.nccl.text import words
 from scripts.records.config_maps import KEY, KIND_LABEL, NAME_LABEL
+from scripts.text import words
 
 __all__ = ["IDLE", "Going", "Movement", "goings"]
 

@@ -31,8 +31,8 @@ from scripts.gate.verdict import WaveVerdict
 from scripts.nccl.expectation import Expectation
 from scripts.nccl.judge import Judgement
 from scripts.nccl.log import Log
-from scripts.nccl.text import words
 from scripts.node.judge import NodeJudgement
+from scripts.text import words
 from scripts.verdicts import Verdict, overall
 
 __all__ = ["History", "HistoryOutcome", "Ruling", "known_of"]

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from scripts.gate.ports import NodeState
-from scripts.nccl.text import words
+from scripts.text import words
 
 __all__ = ["Idle", "idle"]
 

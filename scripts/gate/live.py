@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from scripts.gate.lines import MOST_ALIKE, Kind, Out, kind, more, out_of
-from scripts.gate.tally import STAGES, Row, State, Tally, clock, fitted, listed, taken
+from scripts.gate.tally import STAGES, Row, State, Tally, fitted, listed, taken
+from scripts.text import clock
 
 __all__ = ["Heading", "LiveScreen"]
 

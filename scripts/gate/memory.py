@@ -11,8 +11,8 @@ from scripts.blacklist.store import BlacklistStore
 from scripts.errors import UnknownError
 from scripts.gate.ports import NodeState, Progress
 from scripts.gate.verdict import WaveVerdict
-from scripts.nccl.text import names
 from scripts.node.judge import NodeJudgement
+from scripts.text import names
 
 __all__ = ["Memory"]
 

@@ -11,8 +11,8 @@ from scripts.gate.isolate import allowance
 from scripts.gate.ports import Mark, NodeState
 from scripts.gate.prove import Proof
 from scripts.gate.verdict import NodeVerdict
-from scripts.nccl.text import names, words
 from scripts.node.judge import NodeJudgement
+from scripts.text import names, words
 from scripts.verdicts import Verdict
 
 __all__ = ["AS_BEFORE", "BEFORE", "Decision", "decide"]

@@ -8,7 +8,7 @@ from scripts.gate import mpi
 from scripts.gate.devices import GPU
 from scripts.gate.jobs import OURS, QUEUE_LABEL
 from scripts.gate.objects import Manifest, items, labels, mapping
-from scripts.nccl.text import words
+from scripts.text import words
 
 __all__ = ["NOT_TAKEN", "Standing", "holds_gpus", "queue_reason", "standing"]
 

@@ -34,7 +34,7 @@ from scripts.gate.stages import Measure, Measurement, Recorder, Stage, alone, pa
 from scripts.gate.sweep import FULL_SWEEP, PLAIN, hard, reached, told
 from scripts.gate.topology import Place, in_order
 from scripts.nccl.judge import Judgement
-from scripts.nccl.text import names, words
+from scripts.text import names, words
 from scripts.verdicts import Verdict, overall
 
 __all__ = ["SWEEP_NODES", "Plan", "Proof", "prove"]

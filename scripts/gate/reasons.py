@@ -8,7 +8,7 @@ from scripts.gate.isolate import Outcome
 from scripts.gate.sweep import PLAIN, hard
 from scripts.gate.topology import Group, Place, blocks_within, describe
 from scripts.nccl.judge import Judgement
-from scripts.nccl.text import names, words
+from scripts.text import names, words
 from scripts.verdicts import Verdict
 
 __all__ = [

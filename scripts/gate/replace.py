@@ -27,8 +27,8 @@ from scripts.gate.objects import Manifest, items, labels, mapping
 from scripts.gate.ports import NodeState, Progress
 from scripts.gate.sent_back import SentBack, SentBackStore
 from scripts.gate.verdict import NodeVerdict, WaveVerdict
-from scripts.nccl.text import names, words
 from scripts.node.judge import NodeJudgement
+from scripts.text import names, words
 from scripts.verdicts import Verdict
 
 __all__ = [

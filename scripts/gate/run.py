@@ -27,8 +27,8 @@ from scripts.gate.request import Clock, Request
 from scripts.gate.tally import Tally
 from scripts.gate.verdict import NodeVerdict, WaveVerdict, for_cluster
 from scripts.gate.versions import odd
-from scripts.nccl.text import names, words
 from scripts.node.judge import NodeJudgement
+from scripts.text import names, words
 from scripts.verdicts import Verdict
 
 __all__ = ["Clock", "Gate", "Request"]
@@ -343,11 +343,7 @@ class Gate:
                 name=node.name,
                 provider_id=node.provider_id,
                 verdict=Verdict.PASS if node.passed and node.ready else Verdict.UNKNOWN,
-                reason=BEFORE
-                if node.passed
-                else "Ready, not tested"
-                if node.ready
-                else "not Ready",
+                reason=_untested_reason(node),
             )
             for node in members
         ]

@@ -15,7 +15,7 @@ from scripts.gate.jobs import CONTAINER, ROUND_LABEL, RUN_LABEL, GateJob, JobKin
 from scripts.gate.objects import Manifest, labels
 from scripts.gate.pods import NOT_TAKEN, Standing, queue_reason, standing
 from scripts.gate.ports import JobResult, Progress
-from scripts.nccl.text import names, words
+from scripts.text import names, words
 
 __all__ = ["JOB_KINDS", "Runner", "pause"]
 

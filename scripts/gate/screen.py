@@ -10,8 +10,8 @@ from rich.console import Console
 
 from scripts.gate.lines import MOST_ALIKE, Kind, kind, more, out_of
 from scripts.gate.live import Heading, LiveScreen
-from scripts.gate.tally import Row, State, Tally, clock, taken
-from scripts.nccl.text import words
+from scripts.gate.tally import Row, State, Tally, taken
+from scripts.text import clock, words
 
 __all__ = ["Heading", "LiveScreen", "PlainScreen", "Screen", "Tally", "screen_for"]
 

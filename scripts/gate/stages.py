@@ -11,7 +11,7 @@ from scripts.gate.ports import Progress
 from scripts.gate.sweep import PLAIN, hard
 from scripts.gate.topology import Group
 from scripts.nccl.judge import Judgement
-from scripts.nccl.text import words
+from scripts.text import words
 from scripts.verdicts import Verdict
 
 __all__ = ["Effort", "Measure", "Measurement", "Recorder", "Round", "Stage", "alone", "pairs"]

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from scripts.baseline.outliers import outliers
 from scripts.baseline.rules import WaveRules
 from scripts.gate.stages import Measurement, Stage
-from scripts.nccl.text import names
+from scripts.text import names
 from scripts.verdicts import Verdict
 
 __all__ = ["stand_outs"]

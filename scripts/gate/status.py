@@ -16,7 +16,7 @@ from scripts.gate.going import IDLE, Going, Movement, goings
 from scripts.gate.jobs import POOL_LABEL, WAVE_LABEL
 from scripts.gate.objects import Manifest, labels, mapping
 from scripts.gate.ports import Mark
-from scripts.nccl.text import names
+from scripts.text import names
 from scripts.verdicts import Verdict
 
 __all__ = ["OutNode", "WaveStatus", "shown", "wave_statuses", "worst"]

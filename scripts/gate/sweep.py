@@ -6,7 +6,7 @@ from typing import Final
 
 from scripts.nccl.expectation import Expectation
 from scripts.nccl.judge import Judgement
-from scripts.nccl.text import words
+from scripts.text import words
 from scripts.verdicts import Finding, Verdict, overall
 
 __all__ = [

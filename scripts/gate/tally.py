@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["STAGES", "Row", "State", "Tally", "clock", "fitted", "listed", "taken"]
+__all__ = ["STAGES", "Row", "State", "Tally", "fitted", "listed", "taken"]
 
 STAGES: Final = ("static", "dcgm", "alone", "pairs", "sweep", "storage")
 """Stages in the order in which a gate runs them; ``search`` comes only where a sweep fails."""
-
-MINUTE: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +123,6 @@ def fitted(rows: Sequence[Row], room: int) -> list[Row]:
     while len(shown) > room and shown[-1].state is State.WAITING:
         shown.pop()
     return shown[-room:]
-
-
-def clock(seconds: float) -> str:
-    """Write a duration as ``m:ss``, or ``h:mm:ss`` from an hour on."""
-    whole = int(max(0.0, seconds))
-    hours, minutes = divmod(whole // MINUTE, MINUTE)
-    start = f"{hours}:{minutes:02}" if hours else str(minutes)
-    return f"{start}:{whole % MINUTE:02}"
 
 
 def _state(tally: Tally) -> State:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from scripts.nccl.text import names, words
+from scripts.text import names, words
 
 __all__ = ["LEAST", "Block", "Group", "Place", "blocks_within", "describe", "halves", "in_order"]
 

@@ -8,8 +8,8 @@ from typing import Any, Final, Self
 
 from components.catalog.floors import Floor
 from scripts.gate.stages import Effort, Measurement
-from scripts.nccl.text import names, words
 from scripts.records.shelf import LARGEST
+from scripts.text import names, words
 from scripts.verdicts import Verdict
 
 __all__ = [

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scripts.gate.isolate import allowance
-from scripts.nccl.text import names, words
 from scripts.node.compare import Difference, compare, findings, lacking, twins
 from scripts.node.judge import NodeJudgement
+from scripts.text import names, words
 from scripts.verdicts import Verdict, overall
 
 __all__ = ["VersionOutcome", "odd"]

@@ -8,7 +8,7 @@ from scripts.nccl.expectation import GIVEN_FROM_BYTES, Expectation
 from scripts.nccl.fabric import NO_NVLS
 from scripts.nccl.record import Log
 from scripts.nccl.table import Columns, Row, Side
-from scripts.nccl.text import size, sizes, words
+from scripts.text import size, sizes, words
 from scripts.verdicts import Finding, Verdict
 
 __all__ = ["DIP", "DIP_FROM_BYTES", "curve", "factor", "findings", "lowest"]

@@ -12,7 +12,7 @@ from scripts.errors import UsageError
 from scripts.nccl.expectation import Expectation, expect
 from scripts.nccl.judge import Judgement, judge
 from scripts.nccl.source import join, read
-from scripts.nccl.text import size
+from scripts.text import size
 from scripts.verdicts import EXIT_CODES, Verdict, overall
 
 __all__ = ["nccl"]

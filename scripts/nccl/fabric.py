@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from scripts.nccl.expectation import Expectation
 from scripts.nccl.record import Log
-from scripts.nccl.text import names, words
 from scripts.nccl.transport import Sighting
+from scripts.text import names, words
 from scripts.verdicts import Finding, Verdict
 
 __all__ = ["NO_NVLS", "findings"]

@@ -10,7 +10,7 @@ from typing import Any
 from scripts.nccl import bandwidth, fabric, placement, whole
 from scripts.nccl.expectation import Expectation
 from scripts.nccl.record import Log
-from scripts.nccl.text import words
+from scripts.text import words
 from scripts.verdicts import Finding, Verdict, overall
 
 __all__ = ["Judgement", "judge"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from scripts.nccl.expectation import Expectation
 from scripts.nccl.record import Log
-from scripts.nccl.text import names, words
+from scripts.text import names, words
 from scripts.verdicts import Finding, Verdict
 
 __all__ = ["PLACEMENT", "findings"]

@@ -7,7 +7,7 @@ from scripts.nccl.expectation import Expectation
 from scripts.nccl.launcher import silence, was_stopped
 from scripts.nccl.record import Log, Quote
 from scripts.nccl.table import Row
-from scripts.nccl.text import size, sizes, words
+from scripts.text import size, sizes, words
 from scripts.verdicts import Finding, Verdict
 
 __all__ = ["findings", "first_findings"]

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from scripts.nccl.text import names, words
 from scripts.node.judge import NodeJudgement
+from scripts.text import names, words
 from scripts.verdicts import Finding, Verdict
 
 __all__ = ["OF_ONE_NODE", "Difference", "compare", "findings", "lacking", "twins"]

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scripts.nccl.text import size as in_words
 from scripts.pictures.frame import Frame, Key, legend
 from scripts.pictures.svg import Picture
+from scripts.text import size as in_words
 
 __all__ = ["Curve", "by_size"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from scripts.gate.stages import Measurement
-from scripts.nccl.text import names, words
+from scripts.text import names, words
 from scripts.verdicts import Verdict
 
 __all__ = ["evidence"]

@@ -7,9 +7,9 @@ them, so that one bad pair among a thousand nodes is seen. A bad node keeps a ro
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from scripts.nccl.text import names, words
 from scripts.pictures.bins import Bin, bins
 from scripts.pictures.svg import Picture
+from scripts.text import names, words
 
 __all__ = ["Pair", "pairs"]
 

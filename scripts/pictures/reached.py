@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from scripts.nccl.text import words
 from scripts.pictures.frame import Key, legend
 from scripts.pictures.svg import Picture, ticks
+from scripts.text import words
 
 __all__ = ["Shape", "reached"]
 

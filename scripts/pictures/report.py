@@ -9,13 +9,12 @@ from typing import Any, Final
 from components.catalog.floors import floor
 from scripts.gate.stages import Measurement, Stage
 from scripts.gate.sweep import PLAIN
-from scripts.gate.tally import clock
 from scripts.gate.verdict import NodeVerdict, WaveVerdict
-from scripts.nccl.text import words
 from scripts.pictures.evidence import evidence
 from scripts.pictures.gate import pair_map
 from scripts.pictures.html import Html, document, tag
 from scripts.pictures.reached import Shape, reached
+from scripts.text import clock, words
 from scripts.verdicts import Verdict
 
 __all__ = ["page", "save"]

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from scripts.nccl.text import words
 from scripts.pictures.frame import Frame, Key, legend
 from scripts.pictures.svg import Picture
+from scripts.text import words
 from scripts.verdicts import Verdict
 
 __all__ = ["Measured", "Promoted", "over_time"]

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
 
-from scripts.nccl.text import words
 from scripts.node.finding import NodeFinding
 from scripts.node.judge import NodeJudgement
 from scripts.node.profiles import Severity
 from scripts.storage.expectation import MB, Expectation, policy
 from scripts.storage.judge import DIRECTIONS, SHORTEST
+from scripts.text import words
 from scripts.verdicts import Finding, Verdict, overall
 
 __all__ = ["Comparison", "compare"]

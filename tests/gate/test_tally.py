@@ -1,6 +1,6 @@
 import pytest
 
-from scripts.gate.tally import Row, State, Tally, clock, fitted, listed, taken
+from scripts.gate.tally import Row, State, Tally, fitted, listed, taken
 
 
 def rows(*tallies: Tally) -> tuple[Row, ...]:
@@ -115,11 +115,3 @@ def test_rounds_of_a_stage_share_a_row_where_there_is_no_room() -> None:
 def test_what_waits_is_left_out_before_what_ran() -> None:
     found = listed(rows(Tally("static", "1", 8)), ("static", "pairs", "sweep"), over=False)
     assert told(fitted(found, 2)) == ["static 1: running", "pairs: waiting"]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(-3, "0:00"), (0, "0:00"), (59.9, "0:59"), (60, "1:00"), (1567, "26:07"), (3661, "1:01:01")],
-)
-def test_durations_are_written_as_a_clock_shows_them(seconds: float, text: str) -> None:
-    assert clock(seconds) == text

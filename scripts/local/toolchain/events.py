@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-__all__ = ["Event", "Plan", "Report", "State", "Step", "Task", "clock"]
-
-MINUTE = 60
+__all__ = ["Event", "Plan", "Report", "State", "Step", "Task"]
 
 
 class State(StrEnum):
@@ -55,11 +53,3 @@ class Step:
 
 Event = Plan | Step
 Report = Callable[[Event], None]
-
-
-def clock(seconds: float) -> str:
-    """Write a duration as ``m:ss``, or ``h:mm:ss`` from an hour on."""
-    whole = int(seconds)
-    hours, minutes = divmod(whole // MINUTE, MINUTE)
-    start = f"{hours}:{minutes:02}" if hours else str(minutes)
-    return f"{start}:{whole % MINUTE:02}"

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from scripts.local.toolchain.events import Event, Plan, Report, State, Step, clock
+from scripts.local.toolchain.events import Event, Plan, Report, State, Step
+from scripts.text import clock
 
 __all__ = ["LiveReport", "PlainReport", "announcement", "console", "describe"]
 

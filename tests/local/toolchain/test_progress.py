@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from scripts.local.toolchain import progress
-from scripts.local.toolchain.events import Plan, State, Step, Task, clock
+from scripts.local.toolchain.events import Plan, State, Step, Task
 
 KWOK = Task("kwok", "v0.8.0", 101)
 KUEUE = Task("kueue", "v0.17.0", 116)
@@ -19,14 +19,6 @@ ANNOUNCEMENT = [
     ),
     "programs go to /cache/toolchain, logs to /cache/toolchain/logs",
 ]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "0:00"), (59.9, "0:59"), (60, "1:00"), (1567, "26:07"), (3661, "1:01:01")],
-)
-def test_durations_are_written_as_a_clock_shows_them(seconds: float, text: str) -> None:
-    assert clock(seconds) == text
 
 
 def test_plain_output_has_a_line_at_the_start_each_30_seconds_and_at_the_end() -> None:

@@ -2,12 +2,23 @@
 
 from collections.abc import Collection, Iterable
 
-__all__ = ["names", "size", "sizes", "words"]
+__all__ = ["clock", "names", "size", "sizes", "words"]
 
 SHOWN = 6
 """Names or sizes listed before the rest is only counted."""
 
 UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+
+
+MINUTE = 60
+
+
+def clock(seconds: float) -> str:
+    """Write a duration as ``m:ss``, or ``h:mm:ss`` from an hour on."""
+    whole = int(max(0.0, seconds))
+    hours, minutes = divmod(whole // MINUTE, MINUTE)
+    start = f"{hours}:{minutes:02}" if hours else str(minutes)
+    return f"{start}:{whole % MINUTE:02}"
 
 
 def words(count: int, noun: str) -> str:
