@@ -49,13 +49,15 @@ run() {
   [ -z "$stopped" ] || return 0
   "$@" &
   gate=$!
+  [ -z "$stopped" ] || kill -TERM "$gate"
   wait "$gate"; code=$?
   if [ -n "$stopped" ]; then wait "$gate"; code=3; fi
   gate=
   if [ $code -ne 0 ] && [ $worst -ne 1 ]; then worst=$code; fi
 }
 """
-"""A shell is asked to stop in place of what it runs, and hears of it at once only in wait."""
+"""A shell is asked to stop in place of what it runs, and hears of it at once only in wait. It may
+be asked before it knows the process that it has just begun."""
 
 IDENTITY_AGENT: Final = "169.254.170.23/32"
 """Where pods ask EKS Pod Identity for their credentials, over HTTP on their own node."""
@@ -322,7 +324,6 @@ def _of_gates() -> "list[rbac.v1.PolicyRuleArgsDict]":
             "resources": ["configmaps"],
             "verbs": ["create", "delete", "list", "patch"],
         },
-        {"api_groups": [""], "resources": ["services"], "verbs": ["deletecollection"]},
         {"api_groups": ["kueue.x-k8s.io"], "resources": ["workloads"], "verbs": ["list"]},
         {"api_groups": [""], "resources": ["pods"], "verbs": ["list"]},
         {"api_groups": [""], "resources": ["pods/log"], "verbs": ["get"]},

@@ -118,14 +118,14 @@ class KubeCluster:
             self._api.merge("ConfigMap", name, {"data": data})
 
     def clean(self, selector: Mapping[str, str]) -> None:
-        """Delete all Jobs, MPIJobs and Services with these labels, and what they own.
+        """Delete all Jobs and MPIJobs with these labels, and what they own.
 
         Raises
         ------
         UsageError
             If the cluster knows no MPIJobs.
         """
-        for kind in (*JOB_KINDS, "Service"):
+        for kind in JOB_KINDS:
             self._api.delete_all(kind, selector)
 
 

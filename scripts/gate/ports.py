@@ -113,5 +113,5 @@ class Cluster(Protocol):
         ...
 
     def clean(self, selector: Mapping[str, str]) -> None:
-        """Delete all Jobs, MPIJobs and Services with these labels, and what they own."""
+        """Delete all Jobs and MPIJobs with these labels, and what they own."""
         ...
