@@ -12,7 +12,7 @@ from scripts.gate.jobs import POOL_LABEL, TAINT, WAVE_LABEL, GateJob
 from scripts.gate.lending import NOBODY, lend, lent_to_other, take_back
 from scripts.gate.objects import Manifest, items, labels, mapping
 from scripts.gate.pods import holds_gpus
-from scripts.gate.ports import Condition, JobResult, Mark, NodeState, Progress, ignore
+from scripts.gate.ports import SHUT_AGAIN, Condition, JobResult, Mark, NodeState, Progress, ignore
 from scripts.gate.runner import JOB_KINDS, Runner
 
 __all__ = ["GATE_LABEL", "REASON", "KubeCluster", "node_change", "node_state"]
@@ -134,6 +134,7 @@ def node_state(node: Manifest) -> NodeState:
     known = labels(node)
     conditions = items(node, "status", "conditions")
     tainted = any(taint["key"] == TAINT for taint in items(node, "spec", "taints"))
+    reason: str = mapping(node, "metadata", "annotations").get(REASON, "")
     return NodeState(
         name=node["metadata"]["name"],
         instance_type=known.get(TYPE_LABEL, "unknown"),
@@ -141,6 +142,7 @@ def node_state(node: Manifest) -> NodeState:
         wave=known.get(WAVE_LABEL, ""),
         ready=is_ready(node),
         passed=known.get(GATE_LABEL) == Mark.OPEN.value and not tainted,
+        was_open=tainted and reason.startswith(f"{Mark.HOLD.value}: {SHUT_AGAIN}"),
         devices=_devices(mapping(node, "status").get("allocatable", {})),
         place=tuple(known[label] for label in PLACE_LABELS if label in known),
         conditions={

@@ -3,14 +3,26 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from scripts.gate.jobs import GateJob
 from scripts.gate.objects import Manifest
 
-__all__ = ["Cluster", "Condition", "JobResult", "Mark", "NodeState", "Progress", "ignore"]
+__all__ = [
+    "SHUT_AGAIN",
+    "Cluster",
+    "Condition",
+    "JobResult",
+    "Mark",
+    "NodeState",
+    "Progress",
+    "ignore",
+]
 
 T = TypeVar("T")
+
+SHUT_AGAIN: Final = "is proved again"
+"""Reason on an open node that is shut for a test: by it the next gate knows that it was open."""
 
 Progress = Callable[[str], None]
 """Takes one line for a person who watches."""
@@ -37,10 +49,10 @@ class Condition:
 class NodeState:
     """A node as the API shows it.
 
-    ``passed``: an earlier gate opened it and it carries no taint. ``was_open``: so it was until
-    this run shut it to test it again. ``devices``: how many of each
-    extended resource it offers. ``place``: the network nodes above it, from the widest on; empty
-    where EC2 tells none. ``conditions``: the node's conditions, by type.
+    ``passed``: an earlier gate opened it and it carries no taint. ``was_open``: so it was until a
+    gate shut it to test it again, which has not said anything of it since. ``devices``: how many of
+    each extended resource it offers. ``place``: the network nodes above it, from the widest on;
+    empty where EC2 tells none. ``conditions``: the node's conditions, by type.
     """
 
     name: str

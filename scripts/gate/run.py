@@ -20,7 +20,7 @@ from scripts.gate.journal import Journal
 from scripts.gate.keep import Keep, Logs
 from scripts.gate.memory import Memory
 from scripts.gate.outcome import AS_BEFORE, BEFORE, decide
-from scripts.gate.ports import Cluster, Mark, NodeState, Progress
+from scripts.gate.ports import SHUT_AGAIN, Cluster, Mark, NodeState, Progress
 from scripts.gate.prove import SWEEP_NODES, Plan, Proof, prove
 from scripts.gate.reasons import ALONE, LONELY
 from scripts.gate.request import Clock, Request
@@ -122,6 +122,9 @@ class Gate:
             return self._untested(str(idle_wave))
         except UnknownError as error:
             self._give_up(error)
+        except UsageError:
+            self._leave_as_found()
+            raise
         else:
             whole = True
         finally:
@@ -130,9 +133,8 @@ class Gate:
             # What another gate has written and runs by now is not touched.
             self._desk.guard()
             self._cluster.clean(self._desk.maker.labels)
-            if not whole and self._request.regression:
+            if not whole:
                 self._leave_as_found()
-                whole = True
             self._cluster.store(self._request.name, for_cluster(self.verdict))
             if whole:
                 self._journal.close()
@@ -155,10 +157,12 @@ class Gate:
         self.verdict.next_step = "run it again: it goes on where it stopped"
 
     def _leave_as_found(self) -> None:
-        """Open what a test of the schedule had shut and came to no end with.
+        """Open what a test of the schedule had shut and came to no end with, and forget the test.
 
         Nobody may look at it for days, and idle nodes be lost to jobs. Who failed stays out.
         """
+        if not self._request.regression:
+            return
         for name in sorted(self._open_before()):
             check = self.checks.get(name)
             if check is None or check.verdict is not Verdict.FAIL:
@@ -166,6 +170,7 @@ class Gate:
                 reason = f"{BEFORE}, and its new test came to no end (run {self._request.run})"
                 self._cluster.mark(name, Mark.OPEN, reason)
         self.verdict.next_step = f"{AS_BEFORE}; mend what stopped it: the next test begins anew"
+        self._journal.close()
 
     def _open_before(self) -> set[str]:
         """Return the nodes that are open again unless a test of the schedule finds them bad."""
@@ -310,7 +315,7 @@ class Gate:
         """
         run = self._request.run
         for name in sorted(free):
-            self._cluster.mark(name, Mark.HOLD, f"is proved again (run {run})")
+            self._cluster.mark(name, Mark.HOLD, f"{SHUT_AGAIN} (run {run})")
         late = self._cluster.busy(free) if free else set[str]()
         for name in sorted(late):
             self._progress(f"somebody has come to {name}, so it stays open")

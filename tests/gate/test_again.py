@@ -1,12 +1,15 @@
 """Tests of nodes that are open already: by hand, and on a schedule."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 from typing_extensions import override
 
 from components.catalog import instance_type
+from scripts.errors import UsageError
+from scripts.gate.jobs import GateJob
 from scripts.gate.ports import Mark
 from scripts.gate.request import Request
 from scripts.gate.run import Gate
@@ -129,6 +132,33 @@ def test_a_test_of_the_schedule_that_came_to_no_end_leaves_open_what_was_open() 
     )
     assert cluster.marked(Mark.HOLD) == ["node-01"], "it failed, and is shut as it was"
     assert cluster.stored["gate-train-1"]["verdict"] == "unknown"
+
+
+def test_a_node_that_a_killed_test_had_shut_is_open_again_where_the_next_comes_to_no_end() -> None:
+    cluster = FakeCluster(quick=True)
+    names = cluster.add(6)
+    for name in names[:4]:
+        cluster.states[name] = replace(cluster.states[name], was_open=True)
+    cluster.stops_at_round = 3
+    regression(cluster, 6)
+    assert cluster.marked(Mark.OPEN) == names[:4]
+
+
+def test_a_test_of_the_schedule_that_cannot_be_made_leaves_open_what_was_open() -> None:
+    class Bare(FakeCluster):
+        """Has no MPI operator."""
+
+        @override
+        def run(self, jobs: Sequence[GateJob], *rest: Any, **more: Any) -> dict[str, Any]:
+            if jobs[0].kind == "MPIJob":
+                raise UsageError("the cluster has no MPIJobs")
+            return super().run(jobs, *rest, **more)
+
+    cluster = Bare(quick=True)
+    names = cluster.add(4, passed=True)
+    with pytest.raises(UsageError, match="the cluster has no MPIJobs"):
+        regression(cluster, 4)
+    assert cluster.marked(Mark.OPEN) == names
 
 
 def test_a_test_of_the_schedule_that_can_judge_nobody_leaves_open_what_was_open() -> None:

@@ -13,7 +13,7 @@ from scripts.gate.cluster import KubeCluster, node_change, node_state
 from scripts.gate.jobs import JobMaker
 from scripts.gate.objects import Manifest, labels
 from scripts.gate.patience import Patience
-from scripts.gate.ports import JobResult, Mark
+from scripts.gate.ports import SHUT_AGAIN, JobResult, Mark, Progress
 from scripts.gate.run import Gate, Request
 from scripts.gate.verdict import WaveVerdict
 from scripts.verdicts import Verdict
@@ -23,17 +23,20 @@ from tests.gate.fake import IMAGE, FakeTime
 TAINTS = ["nvidia.com/gpu", "trainyard.dev/unproved"]
 
 
-def gate(server: ApiServer, nodes: int, lines: list[str] | None = None) -> WaveVerdict:
-    clock = FakeTime()
-    say = ([] if lines is None else lines).append
+def cluster(server: ApiServer, clock: FakeTime, say: Progress) -> KubeCluster:
     patience = Patience(60, monotonic=lambda: clock.seconds, sleep=clock.sleep)
-    cluster = KubeCluster(
+    return KubeCluster(
         Api(server.client(), "trainyard-gate", patience),
         "trainyard-gate",
         say,
         monotonic=lambda: clock.seconds,
         sleep=clock.sleep,
     )
+
+
+def gate(server: ApiServer, nodes: int, lines: list[str] | None = None) -> WaveVerdict:
+    clock = FakeTime()
+    say = ([] if lines is None else lines).append
     request = Request(
         run="r1",
         pool="train",
@@ -44,7 +47,7 @@ def gate(server: ApiServer, nodes: int, lines: list[str] | None = None) -> WaveV
         namespace="trainyard-gate",
         timeout=3600,
     )
-    return Gate(request, cluster, say, clock.clock()).run()
+    return Gate(request, cluster(server, clock, say), say, clock.clock()).run()
 
 
 def wave(count: int) -> ApiServer:
@@ -89,6 +92,18 @@ def test_a_repaired_node_is_uncordoned_and_the_verdict_replaced() -> None:
     repaired = server.objects["Node"]["n3"]
     assert taints(repaired) == TAINTS[:1]
     assert repaired["spec"]["unschedulable"] is False
+
+
+def test_a_node_that_was_shut_to_be_tested_again_is_known_by_its_reason() -> None:
+    server = wave(2)
+    assert gate(server, 2).verdict is Verdict.PASS
+    node = server.objects["Node"]["n0"]
+    assert (node_state(node).passed, node_state(node).was_open) == (True, False)
+    marks = cluster(server, FakeTime(), [].append)
+    marks.mark("n0", Mark.HOLD, f"{SHUT_AGAIN} (run r2)")
+    assert (node_state(node).passed, node_state(node).was_open) == (False, True)
+    marks.mark("n0", Mark.HOLD, "it hangs (run r2)")
+    assert (node_state(node).passed, node_state(node).was_open) == (False, False)
 
 
 def failing(*answers: httpx2.Response | Exception) -> Callable[[str], httpx2.Response | None]:
