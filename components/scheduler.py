@@ -1,5 +1,6 @@
 """The scheduler layer: Kueue, the MPI operator, what there is to share, and who shares it."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
@@ -8,7 +9,7 @@ from pulumi_command import local
 from pulumi_kubernetes import core, helm
 from pydantic import Field
 
-from components.catalog import chart
+from components.catalog import chart, kueue_configuration
 from components.mpi_operator import MpiOperator
 from components.objects import KueueObject
 from components.quantities import count, mebibytes
@@ -191,7 +192,10 @@ class Scheduler(pulumi.ComponentResource):
                             "pullPolicy": "IfNotPresent",
                         }
                     },
-                }
+                },
+                "managerConfig": {
+                    "controllerManagerConfigYaml": json.dumps(kueue_configuration()),
+                },
             },
             opts=pulumi.ResourceOptions(parent=self, depends_on=list(after)),
         )

@@ -25,6 +25,7 @@ __all__ = [
     "image",
     "instance_type",
     "instance_types",
+    "kueue_configuration",
     "manifest",
     "releases",
 ]
@@ -235,6 +236,12 @@ def chart(name: str) -> tuple[str, str]:
     """Return where the chart ``name`` is, and its pinned version."""
     row = _rows("versions.yaml")["charts"][name]
     return row["chart"], row["version"]
+
+
+@cache
+def kueue_configuration() -> dict[str, Any]:
+    """Return the configuration of Kueue's controller, as its chart takes it."""
+    return _rows("kueue.yaml")["configuration"]
 
 
 def manifest(name: str) -> str:

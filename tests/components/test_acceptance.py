@@ -238,7 +238,7 @@ def test_everything_that_a_gate_imports_is_among_its_judges_but_what_draws() -> 
 
 
 def test_every_table_that_a_gate_reads_is_among_its_judges() -> None:
-    of_what_is_made = {"fsx.yaml", "images.yaml", "versions.yaml"}
+    of_what_is_made = {"fsx.yaml", "images.yaml", "kueue.yaml", "versions.yaml"}
     named = {
         file.parent / name
         for file in closure()

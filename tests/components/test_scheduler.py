@@ -1,3 +1,5 @@
+import json
+
 import pulumi
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from components.catalog import instance_type
 from components.scheduler import Scheduler, SchedulerConfig, share
 from components.waves import Capacity, capacity
 from scripts.gate.jobs import JobMaker
+from scripts.local.target.kueue import FRAMEWORKS
 from tests.support.engine import Engine, run
 
 P5 = capacity("train", instance_type("p5.48xlarge"), 16, efa=True)
@@ -128,6 +131,20 @@ def test_queues_wait_until_the_webhook_of_a_new_controller_serves() -> None:
     release = engine.named("scheduler-kueue", "Chart")
     assert release["chart"] == "oci://registry.k8s.io/kueue/charts/kueue"
     assert release["version"] == "0.17.0"
+
+
+def test_the_queue_controller_has_room_for_the_jobs_of_a_thousand_nodes() -> None:
+    values = scheduler(controller="chart").named("scheduler-kueue", "Chart")["values"]
+    told = json.loads(values["managerConfig"]["controllerManagerConfigYaml"])
+    assert told["clientConnection"] == {"qps": 200, "burst": 400}
+    kinds = told["controller"]["groupKindConcurrency"]
+    assert {kind: count for kind, count in kinds.items() if count > 1} == {
+        "Job.batch": 5,
+        "MPIJob.kubeflow.org": 5,
+        "Pod": 5,
+        "Workload.kueue.x-k8s.io": 5,
+    }
+    assert set(FRAMEWORKS) <= {*told["integrations"]["frameworks"]}, "what the target admits"
 
 
 def test_an_external_controller_is_not_installed() -> None:

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from components.catalog import kueue_configuration
 from scripts.local.target import manifests
 from scripts.local.target.api import Json
 from scripts.local.target.pki import Pki
@@ -163,8 +164,6 @@ def controller_configuration(ports: Mapping[str, int], certificates: Path) -> Js
         "leaderElection": {"leaderElect": False},
         # Ten times the chart's numbers: a gang of a thousand pods is one of the target's uses.
         "clientConnection": {"qps": 500, "burst": 1000},
-        "controller": {
-            "groupKindConcurrency": {"Job.batch": 5, "Pod": 5, "Workload.kueue.x-k8s.io": 5}
-        },
+        "controller": kueue_configuration()["controller"],
         "integrations": {"frameworks": list(FRAMEWORKS)},
     }
