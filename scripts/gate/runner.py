@@ -37,6 +37,9 @@ LONGEST_POLL_SECONDS: Final = 5.0
 OPERATOR_SECONDS: Final = 120
 """Time in which an MPI operator that runs has seen an MPIJob, also one that was restarted."""
 
+MOST_NAMES: Final = 2
+"""Jobs in the same state that are all named."""
+
 UID_LABEL: Final = "kueue.x-k8s.io/job-uid"
 
 GONE: Final = Standing("gone", ended=True, problem="somebody has deleted it")
@@ -121,7 +124,7 @@ class Runner:
         texts: dict[str, list[str]] = {}
         for name in pending:
             texts.setdefault(states[name].text, []).append(name)
-        groups = [f"{len(jobs)} {text} ({names(jobs)})" for text, jobs in sorted(texts.items())]
+        groups = [f"{len(jobs)} {text} ({_some(jobs)})" for text, jobs in sorted(texts.items())]
         queued = next((name for name in pending if states[name].queued), None)
         if queued is not None:
             groups.append(f"{queued}: {self._queue_reason(states[queued])}")
@@ -194,6 +197,11 @@ def _ranked(job: GateJob, state: Standing) -> GateJob | None:
     if set(state.nodes) == set(job.nodes):
         return replace(job, nodes=state.nodes)
     return job if len(job.nodes) == 1 else None
+
+
+def _some(jobs: Sequence[str]) -> str:
+    """Name a Job or two, or one of many: the line comes again and again."""
+    return f"{jobs[0]} and {len(jobs) - 1} more" if len(jobs) > MOST_NAMES else ", ".join(jobs)
 
 
 @contextmanager

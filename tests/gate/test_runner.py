@@ -98,6 +98,21 @@ def test_a_job_that_waits_for_quota_says_what_kueue_says() -> None:
 
 
 @pytest.mark.parametrize(
+    ("count", "named"),
+    [(1, "gate-r1-n0"), (2, "gate-r1-n0, gate-r1-n1"), (3, "gate-r1-n0 and 2 more")],
+)
+def test_of_many_jobs_that_wait_one_is_named(count: int, named: str) -> None:
+    world = World()
+    jobs = [MAKER.node_check(f"n{index}", f"n{index}", 60) for index in range(count)]
+    world.server.queued = {job.name for job in jobs}
+    world.run(*jobs, seconds=60)
+    waiting = f"waiting for {count} Job{'s' if count > 1 else ''}"
+    assert world.lines[0].startswith(
+        f"{waiting}: {count} waiting for quota in queue gate ({named}); gate-r1-n0: "
+    )
+
+
+@pytest.mark.parametrize(
     ("kueue", "reason"),
     [
         (True, "Kueue has not looked at it yet"),
