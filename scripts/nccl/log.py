@@ -231,11 +231,14 @@ def _average(log: Log, line: Line, found: re.Match[str]) -> None:
 
 
 def _device(devices: Devices, number: int, found: re.Match[str]) -> None:
-    rank = int(found["rank"])
-    if devices.add(number, rank, found["host"], found["name"]):
-        devices.group_of[rank] = int(found["group"] or 0)
-        if found["pid"]:
-            devices.pid_of[rank] = int(found["pid"])
+    devices.add(
+        number,
+        int(found["rank"]),
+        found["host"],
+        found["name"],
+        group=int(found["group"] or 0),
+        pid=int(found["pid"]) if found["pid"] else None,
+    )
 
 
 def _row(log: Log, line: Line) -> None:

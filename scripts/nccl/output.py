@@ -114,10 +114,10 @@ def _devices(log: Log, config: Object) -> None:
         first, host = _integer(device, "rank"), device.get("hostname")
         if not isinstance(host, str):
             raise _OddError("a device has no hostname")
+        name = str(device.get("device_info", ""))
+        group, pid = _integer(device, "group"), _integer(device, "pid")
         for rank in range(first, first + each):
-            if log.devices.add(0, rank, host, str(device.get("device_info", ""))):
-                log.devices.group_of[rank] = _integer(device, "group")
-                log.devices.pid_of[rank] = _integer(device, "pid")
+            log.devices.add(0, rank, host, name, group=group, pid=pid)
 
 
 def _results(log: Log, document: Object) -> None:

@@ -58,19 +58,24 @@ class Devices:
     names: set[str] = field(default_factory=set[str])
     repeated: int = 0
 
-    def add(self, line: int, rank: int, host: str, name: str) -> bool:
-        """Note one rank; False where it was listed before, or there are more than we remember."""
+    def add(
+        self, line: int, rank: int, host: str, name: str, *, group: int = 0, pid: int | None = None
+    ) -> None:
+        """Note one rank, all of it at once; a rank that was listed before is only counted.
+
+        Of those that are more than we remember nothing is noted.
+        """
         self.line = self.line or line
         self.last_line = line
         if len(self.names) < KEPT_NAMES:
             self.names.add(name)
         if rank in self.host_of:
             self.repeated += 1
-            return False
-        if len(self.host_of) >= MAX_RANKS:
-            return False
-        self.host_of[rank] = host
-        return True
+        elif len(self.host_of) < MAX_RANKS:
+            self.host_of[rank] = host
+            self.group_of[rank] = group
+            if pid is not None:
+                self.pid_of[rank] = pid
 
     def ranks_by_host(self) -> dict[str, int]:
         """Count the ranks of each host, in order of first rank."""

@@ -64,8 +64,13 @@ def test_shuffled_logs_never_pass(seed: int, size: int) -> None:
     blocks = [lines[index : index + size] for index in range(0, len(lines), size)]
     chooser.shuffle(blocks)
     mixed = [line for block in blocks for line in block]
-    same_order = [line for line in mixed if line in lines] == lines
-    assert same_order or judged(mixed).verdict is not Verdict.PASS
+    assert bones(mixed) == bones(LINES) or judged(mixed).verdict is not Verdict.PASS
+
+
+def bones(lines: Iterable[str]) -> list[str]:
+    """Return the lines whose order counts: NCCL speaks between any two of them, and ranks mix."""
+    own = (line for line in lines if "NCCL INFO" not in line)
+    return ["a rank" if line.startswith("#  Rank") else line for line in own]
 
 
 @quick

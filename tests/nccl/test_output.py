@@ -269,6 +269,19 @@ def test_output_cut_anywhere_never_passes_and_repeats_no_secret(end: int) -> Non
         assert CANARY not in json.dumps(judgement.as_json())
 
 
+@pytest.mark.parametrize("key", ["rank", "group", "pid", "hostname"])
+@pytest.mark.parametrize("value", [None, {}])
+def test_a_device_of_which_one_value_cannot_be_read_is_no_device(key: str, value: object) -> None:
+    whole = document(Run(hosts=["p5-a"]))
+    whole["config"]["devices"][0][key] = value
+    judgement = judged(json.dumps(whole), 1)
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert any(
+        each.message == "no line says which rank ran where; 1 x 8 ranks were expected"
+        for each in judgement.findings
+    )
+
+
 leaf = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 value = st.recursive(
     leaf, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5
