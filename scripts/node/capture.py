@@ -42,6 +42,7 @@ MAX_LINES = 20_000
 MAX_SECTIONS = 1000
 
 _MAX_LINE = 4000
+_BAR = OUTPUT.rstrip()
 _ENDED = re.compile(r"(?:(?P<name>\S+) )?(?:rc=(?P<rc>\d{1,3})|(?P<word>missing|timeout))")
 _FOLDER_COUNT = re.compile(r"done (?P<sections>\d{1,9}) sections")
 
@@ -120,7 +121,10 @@ def parse(lines: Iterable[str], first: str = FIRST) -> Capture:
     done: str | None = None
     for number, raw in enumerate(lines, start=1):
         line = raw.rstrip("\r\n")[:_MAX_LINE]
-        if line == first:
+        if line.startswith(_BAR):  # first, for nearly every line does
+            if current is not None:
+                current.keep(line.removeprefix(_BAR).removeprefix(" "), number)
+        elif line == first:
             capture.known_format = True
         elif line.startswith(DONE):
             done = line
@@ -130,8 +134,6 @@ def parse(lines: Iterable[str], first: str = FIRST) -> Capture:
         elif line.startswith(END) and current is not None:
             current.end(line.removeprefix(END))
             current = None
-        elif current is not None and line.startswith(OUTPUT.rstrip()):
-            current.keep(line.removeprefix(OUTPUT.rstrip()).removeprefix(" "), number)
     counted = sorted(f"{name}={len(each.output)}" for name, each in capture.sections.items())
     told = sorted(done.removeprefix(DONE).split()) if done is not None else None
     capture.complete = capture.known_format and told == counted

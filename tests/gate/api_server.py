@@ -53,7 +53,7 @@ class ApiServer(httpx2.BaseTransport):
         self.pod_status: Callable[[Manifest], Manifest] = lambda _pod: {"phase": "Succeeded"}
 
     def client(self) -> Client:
-        cluster = Cluster(server="http://api.test")
+        cluster = Cluster(server="http://api.test", insecure=True)
         config = KubeConfig.from_one(cluster=cluster, user=User(username="gate"))
         return Client(config=config, namespace="trainyard-gate", transport=self)
 

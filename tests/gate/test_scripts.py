@@ -3,6 +3,8 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from components.catalog import instance_type
 from scripts.gate.jobs import SCRIPTS
 from scripts.local.answers import SimulatedNode, all_reduce_log
@@ -12,6 +14,8 @@ from scripts.nccl.log import parse as parse_log
 from scripts.node.capture import parse
 from scripts.node.judge import judge as judge_node
 from scripts.verdicts import Verdict
+
+pytestmark = pytest.mark.slow
 
 SHELL = "/bin/sh"
 

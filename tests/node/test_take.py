@@ -16,6 +16,8 @@ from scripts.node.profiles import policy
 from scripts.node.take import SCRIPT, dcgm_environment, take
 from tests.node.captures import capture, judged, shown
 
+pytestmark = pytest.mark.slow
+
 # Seconds of this process alone: another worker of the same tests has sleepers of its own.
 NAP = f"61.{os.getpid()}"
 

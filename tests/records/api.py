@@ -46,7 +46,7 @@ class ConfigMapApi(httpx2.BaseTransport):
 
     def client(self) -> Client:
         config = KubeConfig.from_one(
-            cluster=Cluster(server="http://api.test"), user=User(username="gate")
+            cluster=Cluster(server="http://api.test", insecure=True), user=User(username="gate")
         )
         return Client(config=config, namespace=NAMESPACE, transport=self)
 

@@ -17,6 +17,8 @@ from scripts.storage.judge import judge
 from scripts.verdicts import Verdict
 from tests.storage.logs import P5, judged, shown
 
+pytestmark = pytest.mark.slow
+
 SHELL = "/bin/sh"
 SCRIPT = SCRIPTS / "storage_check.sh"
 CHUNK = 64 * 1024

@@ -17,6 +17,9 @@ __all__ = ["running", "serve"]
 SAVE_AFTER_SECONDS = 0.5
 """How long after a change the state is written; later changes of that time go along."""
 
+POLL_SECONDS = 0.05
+"""How soon a server in a thread of its own hears that it is to end."""
+
 
 class QuietHandler(MotoRequestHandler):
     """The request log is the simulator's own; the server prints none."""
@@ -57,7 +60,7 @@ def serve(port: int, state: Path, kube_endpoint: str, kube_ca: Path) -> None:
 def running(simulator: Simulator, port: int = 0) -> Generator[str]:
     """Serve ``simulator`` in a thread, without saving; yields its URL."""
     server = _server(simulator, port)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=[POLL_SECONDS], daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.port}"

@@ -27,7 +27,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def url() -> Iterator[str]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.released = threading.Event()
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=[0.01])
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.released.set()

@@ -33,7 +33,7 @@ def pki(tmp_path_factory: pytest.TempPathFactory) -> Pki:
 @pytest.fixture
 def port(pki: Pki) -> Iterator[int]:
     listening = server(0, pki, FakeLogs())
-    thread = threading.Thread(target=listening.serve_forever)
+    thread = threading.Thread(target=listening.serve_forever, args=[0.01])
     thread.start()
     yield listening.server_port
     listening.shutdown()
