@@ -128,10 +128,12 @@ class Desk:
         """
         self.guard()
         found: dict[str, J] = {}
+        counts = Counter[Verdict]()
 
         def seen(job: GateJob, result: JobResult[J]) -> None:
             found[job.name] = judge(job, result)
-            self.told(stage, round_, found.values(), len(jobs))
+            counts[found[job.name].verdict] += 1
+            self._show(stage, round_, counts, len(jobs))
 
         self.told(stage, round_, (), len(jobs))
         self.cluster.run(jobs, seconds, read, seen)
@@ -140,6 +142,8 @@ class Desk:
 
     def told(self, stage: str, round_: str, found: Iterable[Judged], total: int) -> None:
         """Show how far a round is, also one that a resumed run only reads back."""
-        counts = Counter(each.verdict for each in found)
+        self._show(stage, round_, Counter(each.verdict for each in found), total)
+
+    def _show(self, stage: str, round_: str, counts: Counter[Verdict], total: int) -> None:
         known = (counts[Verdict.PASS], counts[Verdict.FAIL], counts[Verdict.UNKNOWN])
         self.tally(Tally(stage, round_, total, *known))

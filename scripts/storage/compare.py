@@ -4,7 +4,8 @@ One node far behind the others is the suspect. All of them slow is a fault of th
 network or its size, or of other work on it: the wave stays shut, and no node is blamed.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Final
@@ -129,10 +130,9 @@ def _against_others(
     limits = policy().limits
     for direction in DIRECTIONS:
         rates = _rates(passed, direction)
+        first = sorted(each.mbps for name, each in rates.items() if name not in again)
         for name, measured in rates.items():
-            others = [
-                each.mbps for other, each in rates.items() if other != name and other not in again
-            ]
+            others = first if name in again else _without(first, measured.mbps)
             usual = median(others) if others else 0.0
             if measured.mbps >= usual * limits.node_good:
                 continue
@@ -144,6 +144,11 @@ def _against_others(
             far = starved and measured.mbps < usual * limits.node_low
             severity = Severity.ISOLATE if far else Severity.MONITOR
             yield name, NodeFinding(f"storage-{direction}", severity, message)
+
+
+def _without(ordered: Sequence[float], one: float) -> list[float]:
+    place = bisect_left(ordered, one)
+    return [*ordered[:place], *ordered[place + 1 :]]
 
 
 def _of_wave(
