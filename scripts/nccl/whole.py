@@ -224,7 +224,13 @@ def _in_order(log: Log) -> Iterator[Finding]:
 def _compared(log: Log) -> Iterator[Finding]:
     rows = [row for table in log.tables for row in table.rows]
     off = bool(log.banners) and log.banners[0].validation == 0
-    unchecked = [row for row in rows if all(side.wrong is None for side in row.sides)]
+    # Of some collectives nothing is compared in place; else both are compared, at every size.
+    both = any(row.in_place.wrong is not None for row in rows)
+    unchecked = [
+        row
+        for row in rows
+        if row.out_of_place.wrong is None or (both and row.in_place.wrong is None)
+    ]
     if off or unchecked:
         every = off or unchecked == rows
         which = "at any size" if every else f"at {sizes(row.size for row in unchecked)}"

@@ -190,6 +190,16 @@ def without(pattern: str) -> str:
             "footer says OK all the same; next: run with -c 1"),
         ),
         (
+            text().replace("288.40       0", "288.40     N/A"),
+            ("unknown compared (line 38): results were not compared with the right ones at "
+            "128 MiB; the footer says OK all the same; next: run with -c 1"),
+        ),
+        (
+            text().replace("486.20       0", "486.20     N/A"),
+            ("unknown compared (line 45): results were not compared with the right ones at "
+            "16 GiB; the footer says OK all the same; next: run with -c 1"),
+        ),
+        (
             text().replace("     time   algbw", "  cputime   algbw"),
             ("unknown bandwidth (line 36): the times are of the CPU (-C 1), and no bandwidth "
             "follows from them; next: run without -C"),
