@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from functools import cache
 from typing import Any
 
 import pulumi
@@ -12,8 +11,8 @@ from components.settings import parse, stack_settings
 from components.site import Site
 from components.site_config import SiteConfig
 from tests.policies.support import analyze, messages
-from tests.support.engine import Engine, run
-from tests.support.stacks import STACKS, build, config, raw
+from tests.support.engine import run
+from tests.support.stacks import STACKS, config, declared, raw
 
 TAGS = {"owner", "cost-center", "environment", "stack"}
 
@@ -27,14 +26,9 @@ DOCUMENTS = {
 }
 
 
-@cache
-def program(stack: str, *, preview: bool = False) -> Engine:
-    return run(lambda: build(stack) and None, preview=preview, stack=stack)
-
-
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_resource_has_a_parent(stack: str) -> None:
-    engine = program(stack)
+    engine = declared(stack)
     parentless = {
         urn.rpartition("::")[2]
         for urn, parent in engine.parents.items()
@@ -46,7 +40,7 @@ def test_every_resource_has_a_parent(stack: str) -> None:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_no_two_resources_of_a_kind_share_a_name(stack: str) -> None:
-    counted = Counter((r.typ, r.name) for r in program(stack).declared)
+    counted = Counter((r.typ, r.name) for r in declared(stack).declared)
     assert [name for name, count in counted.items() if count > 1] == []
 
 
@@ -54,7 +48,7 @@ def test_no_two_resources_of_a_kind_share_a_name(stack: str) -> None:
 def test_every_iam_document_is_known_in_the_preview_of_a_fresh_stack(stack: str) -> None:
     documents = [
         (r.name, r.inputs.get(DOCUMENTS[r.typ]))
-        for r in program(stack, preview=True).declared
+        for r in declared(stack, preview=True).declared
         if r.typ in DOCUMENTS
     ]
     assert len(documents) > 20
@@ -63,8 +57,8 @@ def test_every_iam_document_is_known_in_the_preview_of_a_fresh_stack(stack: str)
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_preview_declares_what_an_update_does(stack: str) -> None:
-    made = {(r.typ, r.name) for r in program(stack).declared}
-    shown = {(r.typ, r.name) for r in program(stack, preview=True).declared}
+    made = {(r.typ, r.name) for r in declared(stack).declared}
+    shown = {(r.typ, r.name) for r in declared(stack, preview=True).declared}
     assert shown == made
 
 
@@ -72,7 +66,7 @@ def test_a_preview_declares_what_an_update_does(stack: str) -> None:
 def test_what_carries_tags_carries_all_of_them(stack: str) -> None:
     lacking = {
         r.name: TAGS - r.inputs["tags"].keys()
-        for r in program(stack).declared
+        for r in declared(stack).declared
         if "tags" in r.inputs and TAGS - r.inputs["tags"].keys()
     }
     assert lacking == {}
@@ -83,7 +77,7 @@ def test_the_policy_pack_has_nothing_to_say(stack: str) -> None:
     provider = {"defaultTags": json.dumps({"tags": config(stack).names(stack).tags})}
     said = {
         r.name: messages(violations)
-        for r in program(stack).declared
+        for r in declared(stack).declared
         if ":" in r.typ and not r.typ.startswith(("trainyard:", "pulumi:"))
         if (violations := analyze(r.typ, r.inputs, provider=provider))
     }
@@ -92,7 +86,7 @@ def test_the_policy_pack_has_nothing_to_say(stack: str) -> None:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_no_resource_holds_a_credential(stack: str) -> None:
-    text = json.dumps([r.inputs for r in program(stack).declared], default=str)
+    text = json.dumps([r.inputs for r in declared(stack).declared], default=str)
     assert "secretString" not in text
     assert "accessKey" not in text
     assert "AKIA" not in text
@@ -105,13 +99,13 @@ def test_half_the_nodes_in_as_many_waves_are_as_many_resources() -> None:
     site = parse(SiteConfig, smaller, "smaller")
     assert (config("prod").pools[0].nodes, site.pools[0].nodes) == (1024, 512)
     engine = run(lambda: Site(site, stack="prod") and None, stack="prod")
-    assert len(engine.declared) == len(program("prod").declared)
+    assert len(engine.declared) == len(declared("prod").declared)
 
 
 def test_what_holds_data_in_production_refuses_to_be_deleted() -> None:
     kinds = {"Bucket", "Cluster", "Key", "LustreFileSystem", "Repository", "Secret"}
     open_to_deletion = {
-        stack: [urn for urn, kept in program(stack).protected.items() if not kept]
+        stack: [urn for urn, kept in declared(stack).protected.items() if not kept]
         for stack in STACKS
     }
     assert {urn for urn in open_to_deletion["prod"] if _kind(urn) in kinds} == set()
@@ -119,13 +113,13 @@ def test_what_holds_data_in_production_refuses_to_be_deleted() -> None:
 
 
 def test_the_provider_holds_the_account_and_no_credentials() -> None:
-    provider: dict[str, Any] = program("dev").only("aws")
+    provider: dict[str, Any] = declared("dev").only("aws")
     assert {"accessKey", "secretKey", "token", "endpoints"}.isdisjoint(provider)
     assert json.loads(provider["allowedAccountIds"]) == ["111122223333"]
 
 
 def test_the_kubeconfig_asks_for_a_token_each_time_and_holds_none() -> None:
-    provider = program("local").only("kubernetes")
+    provider = declared("local").only("kubernetes")
     [user] = json.loads(provider["kubeconfig"])["users"]
     assert list(user["user"]) == ["exec"]
     assert user["user"]["exec"]["args"] == [

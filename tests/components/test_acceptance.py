@@ -13,14 +13,14 @@ from scripts.gate.cli import gate as gate_commands
 from scripts.gate.train_cli import train
 from tests.support.engine import Engine, run
 from tests.support.imports import closure
-from tests.support.stacks import ROOT, STACKS, build, raw
+from tests.support.stacks import ROOT, STACKS, declared, raw
 
 IMAGE = f"registry.example.com/training@sha256:{'2' * 64}"
 
 
 @pytest.fixture(scope="module")
 def site() -> Engine:
-    return run(lambda: build("local") and None)
+    return declared("local")
 
 
 def test_a_gate_is_told_its_wave_and_gets_the_kubeconfig_unseen(site: Engine) -> None:
@@ -135,7 +135,7 @@ def test_a_gate_waits_for_its_queue_and_its_priorities(site: Engine) -> None:
 
 def test_baselines_never_expire_and_are_kept_in_production_with_their_site() -> None:
     for stack, goes in (("local", True), ("prod", None)):
-        engine = run(lambda stack=stack: build(stack) and None, stack=stack)
+        engine = declared(stack)
         rules = engine.named("acceptance-baselines", "BucketLifecycleConfiguration")["rules"]
         assert [rule["id"] for rule in rules] == ["upkeep"]
         assert "expiration" not in rules[0]

@@ -1,4 +1,5 @@
 import re
+from functools import cache
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ DESCRIPTION = re.compile(r"[a-zA-Z0-9. _\-:/()#,@\[\]+=&;{}!$*]{1,255}")
 Way = tuple[str, str, str, int | None, int | None]
 
 
+@cache
 def firewall(*, efa_to_lustre: bool = False, **clients: str) -> Engine:
     def program() -> None:
         Firewall(

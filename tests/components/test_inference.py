@@ -2,15 +2,15 @@ import pytest
 
 from components.inference import InferenceConfig, rollout
 from components.settings import parse
-from tests.support.engine import Engine, run
-from tests.support.stacks import build
+from tests.support.engine import Engine
+from tests.support.stacks import declared
 
 IMAGE = "registry.example.com/serving@sha256:" + "0" * 64
 
 
 @pytest.fixture(scope="module")
 def site() -> Engine:
-    return run(lambda: build("local") and None)
+    return declared("local")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import json
+from functools import cache
 from typing import Any
 
 import pulumi
@@ -42,8 +43,13 @@ def make(settings: dict[str, Any], *, preview: bool = False) -> tuple[Engine, Ne
     return engine, made[0]
 
 
+@cache
+def usual() -> Engine:
+    return make({})[0]
+
+
 def network(**settings: object) -> Engine:
-    return make(settings)[0]
+    return make(settings)[0] if settings else usual()
 
 
 def test_each_purpose_has_addresses_of_its_own() -> None:

@@ -17,7 +17,7 @@ from components.site_config import SiteConfig
 from scripts.gate.api import KINDS
 from tests.policies.support import analyze, messages
 from tests.support.engine import Engine, run
-from tests.support.stacks import build, raw
+from tests.support.stacks import declared, raw
 
 IMAGE = f"registry.example.com/yard@sha256:{'3' * 64}"
 REGRESSION = {"schedule": "0 3 * * 6", "image": IMAGE}
@@ -42,7 +42,7 @@ def pod(engine: Engine) -> dict[str, Any]:
 
 
 def test_there_is_none_of_it_where_nobody_asked_for_it() -> None:
-    engine = run(lambda: build("dev") and None, stack="dev")
+    engine = declared("dev")
     assert engine.all("CronJob") == engine.all("PriorityClass") == []
     assert [r["name"] for r in engine.all("Role") if "regression" in str(r.get("name"))] == []
 

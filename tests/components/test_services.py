@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.engine import Engine, run
-from tests.support.stacks import build
+from tests.support.engine import Engine
+from tests.support.stacks import declared
 
 
 @pytest.fixture(scope="module")
 def site() -> Engine:
-    return run(lambda: build("prod") and None, stack="prod")
+    return declared("prod")
 
 
 def statements(engine: Engine, name: str) -> dict[str, Any]:

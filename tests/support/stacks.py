@@ -9,6 +9,7 @@ import yaml
 from components.settings import parse
 from components.site import Site
 from components.site_config import SiteConfig
+from tests.support.engine import Engine, run
 
 ROOT = Path(__file__).parents[2]
 STACKS = ("local", "dev", "prod")
@@ -26,3 +27,9 @@ def config(stack: str) -> SiteConfig:
 
 def build(stack: str) -> Site:
     return Site(config(stack), stack=stack)
+
+
+@cache
+def declared(stack: str, *, preview: bool = False) -> Engine:
+    """Run the program of a stack, once for all tests that only look at it."""
+    return run(lambda: build(stack) and None, preview=preview, stack=stack)
