@@ -28,6 +28,7 @@ CHANNEL_OPTIONS: Final = (
 )
 
 _WATCH_SECONDS: Final = 0.5
+_HEAR_SECONDS: Final = 0.1
 _GRACE_SECONDS: Final = 1.0
 
 
@@ -53,9 +54,11 @@ def serve(
         Called once before the end, to stop what still runs.
     """
     stop = threading.Event()
+    asked: list[int] = []
 
-    def end(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
+    def end(number: int, _frame: FrameType | None) -> None:
+        # No lock is taken here: this thread may be interrupted while it holds it.
+        asked.append(number)
 
     signal.signal(signal.SIGINT, end)
     signal.signal(signal.SIGTERM, end)
@@ -63,7 +66,9 @@ def serve(
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
     _watch_engine(stop)
-    stop.wait()
+    # The system may hand a signal to any thread; this one hears of it when it next wakes up.
+    while not asked and not stop.wait(_HEAR_SECONDS):
+        pass
     on_stop()
     server.stop(_GRACE_SECONDS).wait()
     sys.stdout.flush()

@@ -39,9 +39,16 @@ def test_a_line_is_dropped_when_there_is_no_engine() -> None:
     Engine("127.0.0.1:1").info("nobody")
 
 
-def plugin(stdin: int = subprocess.PIPE) -> subprocess.Popen[str]:
+SIGNALLED = (
+    "import signal, threading\n"
+    "def ask(): signal.pthread_kill(threading.get_ident(), signal.{})\n"
+    "threading.Timer(0.3, ask).start()\n"
+)
+
+
+def plugin(stdin: int = subprocess.PIPE, before: str = "") -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", PLUGIN], stdin=stdin, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", before + PLUGIN], stdin=stdin, stdout=subprocess.PIPE, text=True
     )
 
 
@@ -54,6 +61,18 @@ def test_a_plugin_prints_its_port_and_ends_quietly_on_a_signal(number: signal.Si
         process.send_signal(number)
         assert process.stdout.read() == "stopped\n"
         assert process.wait() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_that_another_thread_than_the_first_gets_ends_a_plugin_too(name: str) -> None:
+    with plugin(before=SIGNALLED.format(name)) as process:
+        try:
+            told, _ = process.communicate(timeout=10)
+        finally:
+            process.kill()
+        assert told.splitlines()[1:] == ["stopped"]
+        assert process.returncode == 0
 
 
 @pytest.mark.slow
