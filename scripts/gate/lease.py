@@ -16,12 +16,17 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+from lightkube import Client
+
 from scripts.errors import UnknownError, YardError
+from scripts.gate.api import Api
+from scripts.gate.patience import Patience
 from scripts.gate.ports import Progress
 from scripts.gate.request import Clock
+from scripts.records.config_maps import ConfigMapShelf
 from scripts.records.shelf import Document, Shelf
 
-__all__ = ["LEASE_SECONDS", "SHELF", "Holder", "Lease"]
+__all__ = ["SHELF", "Holder", "Lease", "leases"]
 
 SHELF: Final = "lease"
 
@@ -35,8 +40,13 @@ STALE_SECONDS: Final = 25.0
 
 LOOK_SECONDS: Final = 3.0
 
-LEASE_SECONDS: Final = 20.0
+WORD_SECONDS: Final = 20.0
 """How long one word waits for the API; the next one comes in any case."""
+
+
+def leases(client: Client, namespace: str, kind: str = SHELF) -> ConfigMapShelf:
+    """Return where leases of a kind are kept in a cluster."""
+    return ConfigMapShelf(Api(client, namespace, Patience(WORD_SECONDS)), namespace, kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,19 +82,19 @@ def decide(
         decision = _shut(verdict, text)
     else:
         decision = _open(fates, before, [*bad, *held], len(members))
+    back = open_before if decision.verdict is Verdict.UNKNOWN else ()
     if decision.verdict is not Verdict.PASS:
+        decision.next_step = f"{AS_BEFORE if back else NOTHING}; {decision.next_step}"
         fates = {
             name: (Mark.HOLD, "the wave did not open") if mark is Mark.OPEN else (mark, why)
             for name, (mark, why) in fates.items()
         }
     decision.nodes = [_node(node, fates, checks) for node in members]
-    if decision.verdict is Verdict.UNKNOWN and open_before:
-        decision.next_step = decision.next_step.replace(NOTHING, AS_BEFORE)
-        fates |= {
-            name: (Mark.OPEN, f"{BEFORE}, and could not be judged now: {why}")
-            for name, (mark, why) in fates.items()
-            if name in open_before and mark is Mark.HOLD
-        }
+    fates |= {
+        name: (Mark.OPEN, f"{BEFORE}, and could not be judged now: {why}")
+        for name, (mark, why) in fates.items()
+        if name in back and mark is Mark.HOLD
+    }
     decision.marks = dict(sorted(fates.items(), key=lambda fate: fate[1][0] is Mark.OPEN))
     return decision
 
@@ -118,7 +118,7 @@ def _shut(verdict: Verdict, message: str, next_step: str = "") -> Decision:
         if verdict is Verdict.FAIL
         else "mend what could not be judged and run the gate again"
     )
-    return Decision(verdict, message, f"{NOTHING}; {next_step or usual}")
+    return Decision(verdict, message, next_step or usual)
 
 
 def _open(

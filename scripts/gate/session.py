@@ -25,8 +25,7 @@ from scripts.gate.jobs import GATE_OF_LABEL
 from scripts.gate.journal import SHELF as JOURNAL
 from scripts.gate.journal import Header, Journal, open_run, unfinished
 from scripts.gate.keep import Keep, Logs
-from scripts.gate.lease import LEASE_SECONDS, Holder, Lease
-from scripts.gate.lease import SHELF as LEASES
+from scripts.gate.lease import Holder, Lease, leases
 from scripts.gate.patience import Patience
 from scripts.gate.replace import Replacing, guests
 from scripts.gate.request import Clock, Request, kept_name
@@ -127,10 +126,8 @@ class Session:
         UsageError
             If the request cannot be judged at all.
         """
-        speaker = Api(self._client, self._namespace, Patience(LEASE_SECONDS))
-        leases = ConfigMapShelf(speaker, self._namespace, LEASES)
-        holder = Holder.here(request.run)
-        with Lease(leases, request.place, holder, self._screen.say, self._clock) as lease:
+        shelf, holder = leases(self._client, self._namespace), Holder.here(request.run)
+        with Lease(shelf, request.place, holder, self._screen.say, self._clock) as lease:
             try:
                 return self._prove(request, lease.check)
             finally:

@@ -15,13 +15,12 @@ from scripts.errors import UsageError
 from scripts.gate.api import Api
 from scripts.gate.cluster import KubeCluster
 from scripts.gate.jobs import QUEUE
-from scripts.gate.lease import LEASE_SECONDS, Holder, Lease
+from scripts.gate.lease import Holder, Lease, leases
 from scripts.gate.patience import Patience
 from scripts.gate.request import Clock
 from scripts.gate.stoppable import stoppable
 from scripts.gate.train import LEAST_NODES, MOST_NODES, TrainMaker
 from scripts.gate.train_flow import train as run_training
-from scripts.records.config_maps import ConfigMapShelf
 from scripts.records.kubeconfig import kubeconfig_option, namespace_option, read_kubeconfig
 from scripts.verdicts import EXIT_CODES
 
@@ -136,9 +135,8 @@ def train(  # noqa: PLR0913 - click hands each option over by its name
 
 def _lease(client: Client, maker: TrainMaker) -> Lease:
     """Return the right to train on the pool: who trains removes what is left of others."""
-    speaker = Api(client, maker.namespace, Patience(LEASE_SECONDS))
     return Lease(
-        ConfigMapShelf(speaker, maker.namespace, SHELF),
+        leases(client, maker.namespace, SHELF),
         maker.pool,
         Holder.here(maker.run),
         _say,
